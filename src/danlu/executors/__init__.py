@@ -1,0 +1,1 @@
+"""Where tasks run. Start reading at ``api.py``."""

@@ -1,0 +1,67 @@
+"""Where tasks run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from danlu.job.plan import Place, Role, Task
+from danlu.job.status import TaskStatus
+from danlu.taskdir.log import LogReader
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """All the room there is, free or not."""
+
+    cpus: float
+    memory: int
+    gpus: tuple[str, ...]
+
+
+class Executor(Protocol):
+    """Runs one agent per task and nothing else.
+
+    An executor knows no dialect and reads no record. Every method may be called again with the
+    same arguments and must then do nothing new: the supervisor repeats itself after a crash.
+    """
+
+    def capacity(self) -> Capacity:
+        """Return all the room there is."""
+
+    def place(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+        """Say where the tasks would run if all room were free, and hold nothing.
+
+        Raises:
+            InvalidJob: the job can never fit here.
+        """
+
+    def reserve(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+        """Hold room for all tasks of a job, or for none; asked again, return the same places.
+
+        Raises:
+            NoCapacity: there is no room now; the job stays queued.
+        """
+
+    def start(self, job_id: str, tasks: Sequence[Task], secrets: Mapping[str, str]) -> None:
+        """Start an agent at each place; a task that was claimed before is left alone."""
+
+    def poll(self, job_id: str, tasks: Sequence[Task]) -> Sequence[TaskStatus]:
+        """Return what is known of each task, without waiting."""
+
+    def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
+        """Return the output of one task of one attempt."""
+
+    def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float) -> bool:
+        """Ask all tasks to end, and make them; return whether every process is gone.
+
+        Does not wait: called again until True. Grace counts from the first call.
+        """
+
+    def release(self, job_id: str) -> None:
+        """Give the room of a job back. Its tasks must be gone."""
+
+    def held(self) -> Sequence[str]:
+        """Return the ids of all jobs that hold room."""
+
+    def remove(self, job_id: str) -> None:
+        """Forget every file of an ended job."""

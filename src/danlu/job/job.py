@@ -1,0 +1,76 @@
+"""A job as it is remembered."""
+
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from danlu.job.plan import Task
+from danlu.job.spec import JobSpec
+from danlu.job.state import MOVES, JobState, Reason
+from danlu.job.status import TaskStatus
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+ID = re.compile(r"[0-9a-z]{12}")
+_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing to misread
+
+
+def new_id(now: float | None = None) -> str:
+    """Return an id of twelve characters that sorts by time of creation."""
+    stamp = int((time.time() if now is None else now) * 10)
+    return _base32(stamp, 8) + _base32(secrets.randbits(20), 4)
+
+
+def _base32(number: int, width: int) -> str:
+    return "".join(_DIGITS[number >> 5 * place & 31] for place in reversed(range(width)))
+
+
+@dataclass(frozen=True)
+class Change:
+    """One move of a job, for its history."""
+
+    state: JobState
+    at: float
+    attempt: int
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job. ``version`` grows with every write: a write with an old one is refused."""
+
+    id: str
+    name: str
+    spec: JobSpec
+    created: float
+    state: JobState = JobState.QUEUED
+    reason: Reason | None = None
+    attempt: int = 1
+    version: int = 0
+    notes: tuple[str, ...] = ()  # what we did other than asked, said at submit
+    plan: tuple[Task, ...] = ()
+    tasks: tuple[TaskStatus, ...] = ()  # as last seen
+    failed_task: str = ""  # the one that failed first
+    stop_requested: bool = False
+    not_before: float = 0  # a retry waits until then
+    retried: Mapping[str, int] = field(default_factory=dict)  # reason -> how often
+    parent: str = ""  # the job this one is a rerun of
+    history: tuple[Change, ...] = ()
+
+    def moved(self, state: JobState, at: float, reason: Reason | None = None) -> "Job":
+        """Return the job after a move of the table; any other is a fault of ours."""
+        if state not in MOVES[self.state]:
+            raise ValueError(f"no move from {self.state.value} to {state.value}")
+        change = Change(state, at, self.attempt, reason)
+        return replace(self, state=state, reason=reason, history=(*self.history, change))
+
+    @property
+    def ended(self) -> float | None:
+        return self.history[-1].at if self.state.final and self.history else None
+
+    @property
+    def started(self) -> float | None:
+        """When the script of this attempt began to run."""
+        running = (change.at for change in self.history if change.state is JobState.RUNNING)
+        return next(running, None)

@@ -1,0 +1,122 @@
+"""What will run: plain data that a person can read and another machine can act on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Role:
+    """``count`` equal tasks of a job. Roles that do not decide (ps, evaluator) are ended by us."""
+
+    name: str
+    count: int = 1
+    cpus: float = 1.0
+    memory: int = 0
+    gpus: int = 0
+    decides: bool = True
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """What the kernel at a place allows: found out once, then followed."""
+
+    namespace: str = "none"  # 'root', 'user' or 'none'
+    overlay: bool = False
+
+    @property
+    def private_paths(self) -> bool:
+        return self.namespace != "none"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Room held for one task, and what it needs to know of its peers."""
+
+    role: str
+    index: int
+    host: str = "127.0.0.1"
+    port: int = 0
+    cpus: float = 1.0
+    memory: int = 0
+    gpus: tuple[str, ...] = ()  # devices, as CUDA_VISIBLE_DEVICES names them
+    decides: bool = True
+    root: str = ""  # stands before fixed paths where they cannot be made private
+    isolation: Isolation = Isolation()
+    peers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # role -> host:port
+
+    @property
+    def task(self) -> str:
+        return f"{self.role}-{self.index}"
+
+    def path(self, fixed: str) -> str:
+        """Return a path of the service ('/cache', '/opt/ml/model') as the script will see it."""
+        return self.root + fixed
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """Bytes to bring before the script starts. An archive is unpacked, a tree is laid out."""
+
+    uri: str
+    to: str  # as the script sees it
+    what: str  # 'code' or the channel's name, for people
+    archive: bool = False
+
+
+@dataclass(frozen=True)
+class Push:
+    """A directory to mirror while the script runs and to complete when it has ended.
+
+    A retry finds here what earlier attempts left at ``uri``.
+    """
+
+    path: str  # as the script sees it
+    uri: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """How one task runs. Every path is the one the script sees."""
+
+    run: str  # absolute path of a file, or a dotted module name
+    args: tuple[str, ...] = ()
+    module: bool = False
+    cwd: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    sys_path: tuple[str, ...] = ()
+    fetch: tuple[Fetch, ...] = ()
+    push: tuple[Push, ...] = ()
+    private: tuple[str, ...] = ("/cache",)  # fixed paths of the task's own
+    folders: tuple[str, ...] = ()  # made before the script starts
+    files: Mapping[str, str] = field(default_factory=dict)  # path -> text, likewise
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Times in seconds and sizes in bytes an agent keeps to."""
+
+    heartbeat: float = 1.0
+    lost_after: float = 60.0  # an agent that cannot report for so long ends its own script
+    grace: float = 30.0
+    mirror: float = 10.0
+    run: float = 0  # 0: none
+    log: int = 1 << 30
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of one attempt: what an agent is given."""
+
+    job_id: str
+    job_name: str
+    dialect: str
+    attempt: int
+    place: Place
+    command: Command
+    limits: Limits = Limits()
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.place.task

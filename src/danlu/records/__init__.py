@@ -1,0 +1,1 @@
+"""What is remembered of jobs. Start reading at ``api.py``."""

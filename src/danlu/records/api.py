@@ -1,0 +1,51 @@
+"""What is remembered of jobs."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from danlu.job.job import Job
+from danlu.job.state import JobState
+
+
+class Records(Protocol):
+    """Jobs, durably. Safe to use from several threads; a method returns when it is on disk.
+
+    Every method raises Unavailable when the store does not answer in time: the caller may try
+    again, nothing was half done.
+    """
+
+    def add(self, job: Job, token: str = "") -> Job:
+        """Remember a new job and return it, durable against loss of power.
+
+        A ``token`` seen before returns the job that came with it: a repeat is harmless.
+
+        Raises:
+            Conflict: another job has this name.
+        """
+
+    def get(self, reference: str) -> Job:
+        """Return a job by id, by name, or by the beginning of either where only one fits.
+
+        Raises:
+            NotFound: there is none, with near names; or several fit, which are named.
+        """
+
+    def save(self, job: Job) -> Job | None:
+        """Write a job back if nobody wrote it since it was read; None when somebody did.
+
+        The returned job has the next version. A job that was removed counts as written.
+        """
+
+    def living(self) -> Sequence[Job]:
+        """Return every job that has not ended: highest priority first, then oldest first."""
+
+    def page(
+        self, *, states: Sequence[JobState] = (), name: str = "", limit: int = 50, before: str = ""
+    ) -> Sequence[Job]:
+        """Return jobs, newest first: in ``states``, with ``name`` in their name, older than the
+        job with id ``before``."""
+
+    def remove(self, job_id: str) -> None:
+        """Forget a job. Its name is free again."""
+
+    def close(self) -> None: ...

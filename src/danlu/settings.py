@@ -1,0 +1,292 @@
+"""Every setting, where it comes from, and nothing else that reads the environment.
+
+Order: flag, ``DANLU_<NAME>``, ``settings.toml``, default. An unknown key is an error.
+"""
+
+import dataclasses
+import hashlib
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from danlu.errors import Refused, suggestion
+
+MiB, GiB = 1 << 20, 1 << 30
+_UNITS = {"": 1, "K": 1 << 10, "M": MiB, "G": GiB, "T": 1 << 40}
+
+
+class Secret(str):
+    """Text that is never shown."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "***"
+
+
+@dataclass(frozen=True)
+class Flavor:
+    """A named package of resources for one node."""
+
+    cpus: float = 1.0
+    memory: int = 0
+    gpus: int = 0
+
+
+FLAVORS: Mapping[str, Flavor] = {
+    "cpu.basic": Flavor(cpus=1),
+    "modelarts.vm.cpu.2u": Flavor(cpus=2),
+    "modelarts.vm.cpu.8u": Flavor(cpus=8),
+    "modelarts.p3.large.public.free": Flavor(cpus=2, gpus=1),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    home: Path
+    lang: str = ""  # 'en' or 'zh'; empty: by locale
+    server: str = ""  # URL of a server elsewhere; empty: this machine's own
+    token: Secret = field(default=Secret(""))  # for that server
+    host: str = "127.0.0.1"  # where `danlu up` listens
+    port: int = 9420
+    allowed_hosts: tuple[str, ...] = ()  # further Host headers to accept
+    idle_exit: float = 600.0  # seconds until an unused background server leaves
+    retries: int = 5
+    heartbeat: float = 1.0
+    agent_timeout: float = 60.0
+    grace: float = 30.0
+    mirror_interval: float = 10.0
+    retry_delay: float = 2.0  # doubled with every retry, 5 minutes at most
+    cpus: float = 0.0  # room of this machine; 0: what it has
+    memory: int = 0
+    gpus: str = "auto"  # devices by comma, 'none', or 'auto'
+    strict_gpus: bool = False  # GPUs asked for where there are none: refuse, not run on CPU
+    isolation: str = "auto"  # 'auto', or 'none': no namespaces
+    code_limit: int = 128 * MiB
+    code_files: int = 20_000
+    log_limit: int = 1 * GiB  # of one task
+    log_days: float = 30.0  # after the end of a job
+    cache_limit: int = 50 * GiB
+    flavors: Mapping[str, Flavor] = field(default_factory=lambda: dict(FLAVORS))
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def socket(self) -> Path:
+        """Named by a hash: the path of a unix socket must stay under 108 bytes."""
+        name = hashlib.sha256(str(self.home).encode()).hexdigest()[:12]
+        return runtime_folder(os.environ) / f"{name}.sock"
+
+    @property
+    def database(self) -> Path:
+        return self.home / "danlu.db"
+
+    @property
+    def jobs(self) -> Path:
+        return self.home / "jobs"
+
+    @property
+    def work(self) -> Path:
+        return self.home / "work"
+
+    @property
+    def cache(self) -> Path:
+        return self.home / "cache"
+
+    @property
+    def store(self) -> Path:
+        """The embedded object store."""
+        return self.home / "store"
+
+    @property
+    def file(self) -> Path:
+        return settings_file(os.environ)
+
+
+def load(flags: Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings in force.
+
+    Raises:
+        Refused: an unknown key or a value of the wrong kind; all of them at once.
+    """
+    environ = os.environ if env is None else env
+    sources: list[tuple[str, Mapping[str, Any]]] = [
+        (str(settings_file(environ)), _read_file(settings_file(environ))),
+        ("environment", _from_environment(environ)),
+        ("flag", {key: value for key, value in (flags or {}).items() if value is not None}),
+    ]
+    values: dict[str, Any] = {"home": default_home(environ)}
+    origins = {name: "default" for name in _FIELDS}
+    faults: list[str] = []
+    for origin, source in sources:
+        for key, raw in source.items():
+            if key not in _FIELDS:
+                faults.append(f"{key}: is not a setting ({origin}). {suggestion(key, _FIELDS)}")
+                continue
+            try:
+                values[key] = _FIELDS[key](raw)
+                origins[key] = origin
+            except (TypeError, ValueError):
+                faults.append(f"{key}: got {raw!r} ({origin}). It takes {_EXPECTED[key]}.")
+    if faults:
+        raise Refused("\n".join(faults), hint="See them all with: danlu settings")
+    return Settings(**values, origins=origins)
+
+
+def default_home(env: Mapping[str, str]) -> Path:
+    base = env.get("XDG_DATA_HOME") or Path(env.get("HOME", "~"), ".local/share").expanduser()
+    return Path(base, "danlu").absolute()
+
+
+def settings_file(env: Mapping[str, str]) -> Path:
+    if "DANLU_HOME" in env:
+        return Path(env["DANLU_HOME"], "settings.toml").expanduser().absolute()
+    base = env.get("XDG_CONFIG_HOME") or Path(env.get("HOME", "~"), ".config").expanduser()
+    return Path(base, "danlu", "settings.toml").absolute()
+
+
+def runtime_folder(env: Mapping[str, str]) -> Path:
+    """Return where sockets lie: the user's runtime directory, or a private one below /tmp."""
+    base = env.get("XDG_RUNTIME_DIR")
+    if base and os.access(base, os.W_OK):
+        return Path(base, "danlu")
+    return Path("/tmp", f"danlu-{os.getuid()}")
+
+
+def size(value: Any) -> int:
+    """Return bytes from a number or from text such as '512M' or '2 GiB'."""
+    if isinstance(value, bool):
+        raise TypeError(value)
+    if isinstance(value, int | float):
+        return int(value)
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
+    if match is None:
+        raise ValueError(value)
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def _read_file(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib  # type: ignore[no-redef, import-not-found, unused-ignore]
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Refused(f"{path} is not TOML: {error}.") from None
+
+
+def _from_environment(env: Mapping[str, str]) -> Mapping[str, str]:
+    """Return our own variables. Those of a running task are not settings."""
+    found = {key[6:].lower(): value for key, value in env.items() if key.startswith("DANLU_")}
+    return {key: value for key, value in found.items() if key not in _NOT_SETTINGS}
+
+
+# What an agent tells its script, and what tests and failpoints use.
+_NOT_SETTINGS = {"task", "job_id", "job_name", "attempt", "box", "failpoint"}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or number < 0:
+        raise ValueError(value)
+    return number
+
+
+def _count(value: Any) -> int:
+    number = _number(value)
+    if number != int(number):
+        raise ValueError(value)
+    return int(number)
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[
+        _text(value).lower()
+    ]
+
+
+def _one_of(*names: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in names:
+            raise ValueError(value)
+        return str(value)
+
+    return check
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    words = value.split(",") if isinstance(value, str) else value
+    return tuple(_text(word).strip() for word in words if word)
+
+
+def _flavors(value: Any) -> Mapping[str, Flavor]:
+    known = {f.name for f in dataclasses.fields(Flavor)}
+    flavors = dict(FLAVORS)
+    for name, package in value.items():
+        if not isinstance(package, Mapping) or set(package) - known:
+            raise ValueError(package)
+        flavors[name] = Flavor(
+            cpus=_number(package.get("cpus", 1)),
+            memory=size(package.get("memory", 0)),
+            gpus=_count(package.get("gpus", 0)),
+        )
+    return flavors
+
+
+_EXPECTED_BY_READER: dict[Any, str] = {
+    _text: "text",
+    _number: "a number, not negative",
+    _count: "a whole number, not negative",
+    _switch: "true or false",
+    size: "a size such as 512M",
+    _texts: "names, separated by commas",
+    _flavors: "a table per flavor with cpus, memory and gpus",
+}
+_LANG, _ISOLATION = _one_of("", "en", "zh"), _one_of("auto", "none")
+_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "home": lambda value: Path(_text(str(value))).expanduser().absolute(),
+    "lang": _LANG,
+    "server": _text,
+    "token": lambda value: Secret(_text(value)),
+    "host": _text,
+    "port": _count,
+    "allowed_hosts": _texts,
+    "idle_exit": _number,
+    "retries": _count,
+    "heartbeat": _number,
+    "agent_timeout": _number,
+    "grace": _number,
+    "mirror_interval": _number,
+    "retry_delay": _number,
+    "cpus": _number,
+    "memory": size,
+    "gpus": _text,
+    "strict_gpus": _switch,
+    "isolation": _ISOLATION,
+    "code_limit": size,
+    "code_files": _count,
+    "log_limit": size,
+    "log_days": _number,
+    "cache_limit": size,
+    "flavors": _flavors,
+}
+_EXPECTED = {name: _EXPECTED_BY_READER.get(reader, "text") for name, reader in _FIELDS.items()} | {
+    "lang": "en or zh",
+    "isolation": "auto or none",
+    "home": "a path",
+}

@@ -1,0 +1,50 @@
+"""Where bytes live: objects by key, whatever holds them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An object in a listing. ``etag`` changes when the bytes do."""
+
+    key: str
+    size: int
+    etag: str
+
+
+class Storage(Protocol):
+    """The objects of one bucket, or of one directory.
+
+    Keys are relative, with ``/``; nothing a caller or a listing says leads outside the bucket.
+    A reader sees a whole object or none. Safe to use from several threads.
+    """
+
+    def list(self, prefix: str = "") -> Iterator[Entry]:
+        """Yield the objects whose key begins with ``prefix``, in order of key."""
+
+    def stat(self, key: str) -> Entry | None:
+        """Return the entry of one object, or None."""
+
+    def open(self, key: str) -> BinaryIO:
+        """Open an object for reading, seekable.
+
+        Raises:
+            NotFound: it is not there.
+        """
+
+    def read(self, key: str, start: int = 0, size: int | None = None) -> bytes | None:
+        """Return bytes of an object, or None where it is not there."""
+
+    def write(self, key: str, data: bytes | BinaryIO) -> Entry:
+        """Store an object, replacing what was there; it appears at once and whole."""
+
+    def create(self, key: str, data: bytes) -> bool:
+        """Store an object that is not there yet; False, and nothing changed, when it is."""
+
+    def delete(self, key: str) -> None:
+        """Remove an object. Removing what is not there is no error."""
+
+    def sizes(self, prefix: str) -> Iterable[tuple[str, int]]:
+        """Return key and size of what :meth:`list` yields."""

@@ -1,0 +1,143 @@
+"""Every file of a job, by name and type. Nobody else spells these names.
+
+fence.json                        the newest attempt: an agent of an older one must leave
+<attempt>/<role>-<index>/
+    plan.json                     the Task, written before the agent starts
+    secrets.json                  0600, read once and removed by the agent
+    agent.json                    who claimed the task: created once, so nothing runs twice
+    heartbeat.json  progress.json
+    log/<offset>                  segments, named by the offset of their first byte
+    log.marks.json                offset and time, to merge the logs of several tasks
+    stop.json                     a request to end, with its grace
+    outcome.json                  how the task ended: created once, never changed
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from danlu.errors import PlatformError
+from danlu.job.plan import Task
+from danlu.job.status import Agent, Heartbeat, Outcome, Progress
+from danlu.job.wire import from_wire, to_wire
+from danlu.taskdir.api import Carrier
+from danlu.taskdir.log import LogReader, LogWriter
+
+PROTOCOL = 1
+
+T = TypeVar("T")
+
+
+class TaskDir:
+    """The files of one task of one attempt."""
+
+    def __init__(self, carrier: Carrier, attempt: int, task: str) -> None:
+        self.carrier = carrier
+        self.attempt = attempt
+        self.task = task
+        self._at = f"{attempt}/{task}/"
+
+    # The executor writes, the agent reads.
+
+    def write_plan(self, task: Task, secrets: Mapping[str, str]) -> None:
+        """Lay down what an agent needs. The plan comes last: where it is, all is there."""
+        if secrets:
+            self.carrier.put(self._at + "secrets.json", _dump(dict(secrets)), private=True)
+        self._put("plan.json", {"protocol": PROTOCOL, "task": to_wire(task)})
+
+    def plan(self) -> Task | None:
+        """Raises: PlatformError when it was written by a Danlu that speaks another protocol."""
+        data = self._get("plan.json")
+        if data is None:
+            return None
+        if data["protocol"] != PROTOCOL:
+            raise PlatformError(
+                f"The plan speaks protocol {data['protocol']}, this agent {PROTOCOL}.",
+                hint="Server and agent must be of one Danlu version.",
+            )
+        return from_wire(Task, data["task"])
+
+    def take_secrets(self) -> Mapping[str, str]:
+        """Return the secrets and remove them."""
+        data = self._get("secrets.json") or {}
+        self.carrier.remove(self._at + "secrets.json")
+        return data
+
+    def request_stop(self, grace: float) -> None:
+        self._put("stop.json", {"grace": grace})
+
+    def stop_requested(self) -> float | None:
+        """Return the grace of a stop request, or None."""
+        data = self._get("stop.json")
+        return None if data is None else float(data["grace"])
+
+    # The agent writes, executor and server read.
+
+    def claim(self, agent: Agent) -> bool:
+        """Take the task; False when another agent has it, or had it."""
+        return self.carrier.create(self._at + "agent.json", _dump(to_wire(agent)))
+
+    def update_agent(self, agent: Agent) -> None:
+        """Tell more of the agent that holds the claim."""
+        self._put("agent.json", to_wire(agent))
+
+    def agent(self) -> Agent | None:
+        return self._read("agent.json", Agent)
+
+    def beat(self, heartbeat: Heartbeat) -> None:
+        self._put("heartbeat.json", to_wire(heartbeat))
+
+    def heartbeat(self) -> Heartbeat | None:
+        return self._read("heartbeat.json", Heartbeat)
+
+    def report(self, progress: Progress) -> None:
+        self._put("progress.json", to_wire(progress))
+
+    def progress(self) -> Progress | None:
+        return self._read("progress.json", Progress)
+
+    def end(self, outcome: Outcome) -> bool:
+        """Say how the task ended; False when that was said before."""
+        return self.carrier.create(self._at + "outcome.json", _dump(to_wire(outcome)))
+
+    def outcome(self) -> Outcome | None:
+        return self._read("outcome.json", Outcome)
+
+    def log_writer(self, limit: int) -> LogWriter:
+        return LogWriter(self.carrier, self._at, limit=limit)
+
+    def log_reader(self) -> LogReader:
+        return LogReader(self.carrier, self._at)
+
+    def _put(self, name: str, data: Any) -> None:
+        self.carrier.put(self._at + name, _dump(data))
+
+    def _get(self, name: str) -> dict[str, Any] | None:
+        data = self.carrier.get(self._at + name)
+        return None if data is None else json.loads(data)
+
+    def _read(self, name: str, kind: type[T]) -> T | None:
+        data = self._get(name)
+        return None if data is None else from_wire(kind, data)
+
+
+def raise_fence(carrier: Carrier, attempt: int) -> None:
+    """Tell every agent of an older attempt to leave without writing anything more."""
+    if newest_attempt(carrier) < attempt:
+        carrier.put("fence.json", _dump({"attempt": attempt}))
+
+
+def newest_attempt(carrier: Carrier) -> int:
+    data = carrier.get("fence.json")
+    return 0 if data is None else int(json.loads(data)["attempt"])
+
+
+def tasks_of(carrier: Carrier, attempt: int) -> Sequence[str]:
+    """Return the names of the tasks an attempt was planned with."""
+    suffix = "/plan.json"
+    names = (name for name, _ in carrier.names(f"{attempt}/") if name.endswith(suffix))
+    return [name.split("/")[1] for name in names]
+
+
+def _dump(data: Any) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
