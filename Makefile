@@ -1,0 +1,82 @@
+# The same commands on a laptop and in CI. `make demo` and `make test` set everything up themselves:
+# Python 3.10 or newer is all that must be there. Packages come from the locks in requirements/,
+# every file of them checked by its hash, from the index this machine is set up to use.
+
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+INSTALL := $(UV) pip install --quiet --python $(BIN)/python
+LOCK := $(UV) pip compile --quiet --generate-hashes --universal --python-version 3.10 --no-header \
+	--no-emit-index-url --no-emit-find-links --upgrade
+JOBS ?= 2
+
+# Everything started from here has compiled bytecode: imports are most of a short job.
+export UV_COMPILE_BYTECODE := 1
+export UV_NO_PROGRESS := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONDONTWRITEBYTECODE
+unexport VIRTUAL_ENV
+
+.PHONY: demo test test-long check bench docs lock clean install install-dev install-ray
+.DELETE_ON_ERROR:
+
+demo: install  ## runs the example of each service that is there, and prints a table
+	$(BIN)/danlu demo
+
+test: check install-ray  ## everything but the long tests
+	$(BIN)/pytest -q -m "not long" -n $(JOBS) --dist loadgroup
+
+test-long: install-ray  ## many repetitions, chaos, the wheel in a clean environment
+	$(BIN)/pytest -q -m long
+
+check: install-dev  ## format, lint, types, who imports whom; no test is run
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/lint-imports --no-logo > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
+	@! grep -rnE "shell *= *True" src || { echo "A shell is never started: pass a list."; exit 1; }
+	$(BIN)/mypy --no-error-summary
+
+bench: install-dev  ## CPU time of the imports, beside a bare Python; writes bench/results
+	$(BIN)/python bench/imports.py
+
+docs: install-dev  ## links, both languages, every command, setting, route and test named
+	$(BIN)/pytest -q tests/test_docs.py tests/test_architecture.py
+
+install: $(VENV)/.run
+install-dev: $(VENV)/.dev
+install-ray: $(VENV)/.ray
+
+$(VENV)/.uv: requirements/bootstrap.lock
+	@test -x $(BIN)/python || for python in $(PYTHON) python3.11 python3 python3.12 python3.13 python3.10; do \
+	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || continue; \
+	    $$python -m venv $(VENV) && break; rm -rf $(VENV); \
+	done
+	@test -x $(BIN)/python || { echo "Danlu needs Python 3.10 or newer with its venv module" \
+	    "(Debian: python3-venv). Name one with: make PYTHON=/path/to/python"; exit 1; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.lock
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.uv requirements/run.lock pyproject.toml
+	$(INSTALL) --require-hashes -r requirements/run.lock
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements/dev.lock
+	$(INSTALL) --require-hashes -r requirements/dev.lock
+	@touch $@
+
+$(VENV)/.ray: $(VENV)/.dev requirements/ray.lock
+	$(INSTALL) --require-hashes -r requirements/ray.lock
+	@touch $@
+
+lock: $(VENV)/.uv  ## newest versions that pyproject.toml allows; each layer keeps to the one below
+	$(LOCK) requirements/bootstrap.in -o requirements/bootstrap.lock
+	$(LOCK) pyproject.toml --extra server --group build -o requirements/run.lock
+	$(LOCK) pyproject.toml --extra server --group build --group dev \
+	    -c requirements/run.lock -o requirements/dev.lock
+	$(LOCK) pyproject.toml --extra server --extra ray --group build --group dev \
+	    -c requirements/dev.lock -o requirements/ray.lock
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
