@@ -1,0 +1,39 @@
+"""The dialects, by name. Modules are imported when asked for, not before.
+
+Add a dialect here, or install one under the entry-point group ``danlu.dialects``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from danlu.errors import NotFound, Unsupported
+
+if TYPE_CHECKING:
+    from danlu.dialects.api import Dialect
+
+BUILT_IN = {
+    "modelarts": "danlu.dialects.modelarts",
+}
+PROMISED = ("dls", "kdl", "modelmaker", "ti")
+
+
+def get(name: str) -> "Dialect":
+    """Return a dialect, built in or installed.
+
+    Raises:
+        NotFound: there is none of this name.
+        Unsupported: it is promised and not there yet.
+    """
+    if name in BUILT_IN:
+        return cast("Dialect", import_module(BUILT_IN[name]))
+    from importlib.metadata import entry_points
+
+    installed = {point.name: point for point in entry_points(group="danlu.dialects")}
+    if name in installed:
+        return cast("Dialect", installed[name].load())
+    if name in PROMISED:
+        raise Unsupported(
+            f"The dialect {name!r} is not there yet.",
+            hint=f"A script that takes its paths as flags can run as: {', '.join(BUILT_IN)}.",
+        )
+    raise NotFound("dialect", name, known={*BUILT_IN, *PROMISED, *installed})

@@ -34,6 +34,7 @@ class Place:
 
     role: str
     index: int
+    job_id: str = ""
     host: str = "127.0.0.1"
     port: int = 0
     cpus: float = 1.0

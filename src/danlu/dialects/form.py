@@ -1,0 +1,183 @@
+"""Reads a request field by field and remembers every fault, so that all are told at once.
+
+A field nobody asked for is a fault too: a misspelt option is never silently ignored.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from danlu.errors import InvalidJob, suggestion
+from danlu.job.job import NAME
+from danlu.job.spec import MACHINE_RETRIES, JobSpec, Resources
+from danlu.settings import size
+
+FLAG = re.compile(r"[A-Za-z0-9_-]{1,64}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+URI = re.compile(r"[a-z][a-z0-9]*://.+")
+
+
+class Form:
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        self._request = request
+        self._asked = {"dialect"}
+        self._faults: list[tuple[str, str]] = []
+
+    def fault(self, field: str, sentence: str) -> None:
+        self._faults.append((field, sentence))
+
+    def done(self) -> None:
+        """Raises: InvalidJob when anything was wrong."""
+        for field in self._request:
+            if field not in self._asked:
+                near = suggestion(str(field), self._asked)
+                self.fault(str(field), f"is not a field. {near}".rstrip())
+        if self._faults:
+            raise InvalidJob(self._faults)
+
+    def text(self, field: str, default: str | None = None) -> str:
+        value = self._take(field, default)
+        if isinstance(value, str) and (value or default == ""):
+            return value
+        self.fault(field, f"must be a non-empty string, got {value!r}.")
+        return ""
+
+    def count(self, field: str, default: int, *, least: int = 0) -> int:
+        value = self._take(field, default)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+            return value
+        self.fault(field, f"must be a whole number of at least {least}, got {value!r}.")
+        return default
+
+    def number(self, field: str, default: float) -> float:
+        value = self._take(field, default)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+            return float(value)
+        self.fault(field, f"must be a number that is not negative, got {value!r}.")
+        return default
+
+    def bytes(self, field: str) -> int:
+        value = self._take(field, 0)
+        try:
+            return size(value or 0)
+        except (TypeError, ValueError):
+            self.fault(field, f"must be a size such as '8G', got {value!r}.")
+            return 0
+
+    def uri(self, field: str) -> str:
+        """An optional URI; empty when it was not given."""
+        return self._check_uri(field, self.text(field, ""))
+
+    def uris(self, field: str) -> dict[str, str]:
+        """Names of the user's choice, each with its URI."""
+        found = {}
+        for name, uri in self._pairs(field):
+            if not FLAG.fullmatch(name):
+                self.fault(f"{field}.{name}", _NO_FLAG.format(name))
+            elif not isinstance(uri, str) or not uri:
+                self.fault(f"{field}.{name}", f"must be a URI, got {uri!r}.")
+            else:
+                found[name] = self._check_uri(f"{field}.{name}", uri)
+        return found
+
+    def params(self, field: str, *, taken: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+        """Name and text, in the order given. A name in ``taken`` is a channel's already."""
+        found = []
+        for name, value in self._pairs(field):
+            if not FLAG.fullmatch(name):
+                self.fault(f"{field}.{name}", _NO_FLAG.format(name))
+            elif name in taken:
+                self.fault(f"{field}.{name}", "is the name of an input or output of this job.")
+            elif (text := _as_text(value)) is None:
+                self.fault(
+                    f"{field}.{name}", f"must be text, a number or a boolean, got {value!r}."
+                )
+            elif "\0" in text:
+                self.fault(f"{field}.{name}", "holds a NUL character, which no argument can.")
+            else:
+                found.append((name, text))
+        return tuple(found)
+
+    def variables(self, field: str) -> dict[str, str]:
+        """Environment variables."""
+        found = {}
+        for name, value in self._pairs(field):
+            if not VARIABLE.fullmatch(name):
+                sentence = "must be letters, digits and underscores, not starting with a digit."
+                self.fault(f"{field}.{name}", sentence)
+            elif not isinstance(value, str) or "\0" in value:
+                self.fault(f"{field}.{name}", f"must be text, got {value!r}.")
+            else:
+                found[name] = value
+        return found
+
+    def names(self, field: str) -> tuple[str, ...]:
+        value = self._take(field, [])
+        if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
+            return tuple(value)
+        self.fault(field, f"must be a list of names, got {value!r}.")
+        return ()
+
+    def common(self) -> dict[str, Any]:
+        """What every service's job has, as arguments of JobSpec."""
+        return {
+            "name": self._name(),
+            "env": self.variables("env"),
+            "secrets": self.names("secrets"),
+            "retries": self.count("retries", MACHINE_RETRIES),
+            "priority": self.count("priority", 0, least=-1000),
+            "timeout": self.number("timeout", 0),
+            "resources": Resources(
+                nodes=self.count("nodes", 1, least=1),
+                cpus=self.number("cpus", 0),
+                memory=self.bytes("memory"),
+                gpus=self.count("gpus", 0),
+                flavor=self.text("flavor", ""),
+            ),
+        }
+
+    def _name(self) -> str:
+        name = self.text("name", "")
+        if name and not NAME.fullmatch(name):
+            self.fault("name", f"must be 1 to 64 of letters, digits, '-' and '_', got {name!r}.")
+        return name
+
+    def _take(self, field: str, default: Any) -> Any:
+        self._asked.add(field)
+        value = self._request.get(field)
+        return default if value is None else value
+
+    def _pairs(self, field: str) -> list[tuple[str, Any]]:
+        value = self._take(field, {})
+        if isinstance(value, Mapping):
+            return [(str(name), item) for name, item in value.items()]
+        self.fault(field, f"must be names with values, got {value!r}.")
+        return []
+
+    def _check_uri(self, field: str, uri: str) -> str:
+        if uri and not URI.fullmatch(uri):
+            self.fault(field, f"must be a URI such as obs://bucket/path, got {uri!r}.")
+        return uri
+
+
+_NO_FLAG = "{0!r} is no flag: a name has 1 to 64 letters, digits, '-' and '_'."
+
+
+def flag(name: str, value: str) -> str:
+    """Return ``--name=value``: one word, whatever the value holds."""
+    return f"--{name}={value}"
+
+
+def resources_of(spec: JobSpec) -> Mapping[str, Any]:
+    """Return what each task of a node asks for, as arguments of Role."""
+    return {
+        "cpus": spec.resources.cpus,
+        "memory": spec.resources.memory,
+        "gpus": spec.resources.gpus,
+    }
+
+
+def _as_text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else None

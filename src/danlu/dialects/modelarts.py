@@ -1,0 +1,158 @@
+"""ModelArts custom scripts: a code directory, a boot file, ``data_url`` and ``train_url``.
+
+Inputs are brought to local disk before the script starts and outputs taken away while it runs
+and after it; the script sees local paths only. Names other than the two are the user's to choose.
+
+Contract: docs/dialects/modelarts.md
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from danlu.dialects.form import Form, flag, resources_of
+from danlu.job.plan import Command, Fetch, Place, Push, Role
+from danlu.job.spec import JobSpec
+
+NAME = "modelarts"
+
+HOME = "/home/ma-user"
+MOUNT = f"{HOME}/modelarts"
+JOB_DIR = f"{MOUNT}/user-job-dir"
+
+
+def read(request: Mapping[str, Any]) -> JobSpec:
+    form = Form(request)
+    code = form.uri("code") or form.uri("code_dir")
+    if not code:
+        form.fault("code_dir", "must be the URI of the code directory.")
+    origin = form.uri("code_origin") or code
+    entry = _boot_file(form, code)
+    inputs = _channels(form, "data_url", "inputs")
+    outputs = _channels(form, "train_url", "outputs")
+    for name in inputs.keys() & outputs.keys():
+        form.fault(f"outputs.{name}", "is the name of an input too.")
+    by_environment = form.names("from_environment")
+    for name in by_environment:
+        if name not in inputs and name not in outputs:
+            form.fault("from_environment", f"{name!r} is no input or output of this job.")
+    spec = JobSpec(
+        dialect=NAME,
+        code=code,
+        entry=entry,
+        params=form.params("parameters", taken={*inputs, *outputs}),
+        inputs=inputs,
+        outputs=outputs,
+        options={
+            "code_name": _last_level(origin),
+            "code_origin": origin,
+            "working_dir": form.text("working_dir", ""),
+            "from_environment": ",".join(by_environment),
+        },
+        **form.common(),
+    )
+    form.done()
+    return spec
+
+
+def roles(spec: JobSpec) -> Sequence[Role]:
+    nodes = spec.resources.nodes
+    worker = Role("worker", nodes, **resources_of(spec))
+    if nodes == 1:
+        return [worker]
+    # A ps and a worker on every node; the ps shares the node's room and never ends by itself.
+    return [Role("ps", nodes, cpus=0, decides=False), worker]
+
+
+def command(spec: JobSpec, place: Place) -> Command:
+    code = place.path(f"{JOB_DIR}/{spec.options['code_name']}")
+    inputs = {name: place.path(f"{MOUNT}/inputs/{name}_0") for name in spec.inputs}
+    outputs = {name: place.path(f"{MOUNT}/outputs/{name}_0") for name in spec.outputs}
+    channels = {**inputs, **outputs}
+    in_environment = set(spec.options["from_environment"].split(","))
+    shown = {name: path for name, path in channels.items() if name not in in_environment}
+    hidden = {name: path for name, path in channels.items() if name in in_environment}
+    boot_file = f"{code}/{spec.entry}"
+    return Command(
+        run=boot_file,
+        args=tuple(
+            flag(name, value)
+            for name, value in (*spec.params, *shown.items(), *_distributed(place).items())
+        ),
+        cwd=_working_dir(spec, code),
+        env={**_environment(place, code), **hidden, **spec.env},
+        sys_path=tuple(dict.fromkeys((str(PurePosixPath(boot_file).parent), code))),
+        fetch=(
+            Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),
+            *(Fetch(uri, inputs[name], name) for name, uri in spec.inputs.items()),
+        ),
+        # Parameter servers write nothing: their empty directories must not reach the store.
+        push=tuple(Push(outputs[name], uri, name) for name, uri in spec.outputs.items())
+        if place.decides
+        else (),
+        private=("/cache", HOME),
+        folders=(place.path("/cache"), place.path(f"{MOUNT}/log"), *outputs.values()),
+    )
+
+
+def _boot_file(form: Form, code: str) -> str:
+    given = form.text("boot_file")
+    inside = given.removeprefix(code.rstrip("/") + "/") if "://" in given else given
+    path = PurePosixPath(inside)
+    if given and not given.endswith(".py"):
+        form.fault("boot_file", f"{given!r} is not a Python file; ModelArts starts no other.")
+    elif given and ("://" in inside or path.is_absolute() or ".." in path.parts):
+        form.fault("boot_file", f"must lie inside the code directory, got {given!r}.")
+    return str(path)
+
+
+def _channels(form: Form, usual: str, others: str) -> dict[str, str]:
+    uri = form.uri(usual)
+    named = form.uris(others)
+    if uri and usual in named:
+        form.fault(f"{others}.{usual}", f"was given as {usual} already.")
+    return {**({usual: uri} if uri else {}), **named}
+
+
+def _last_level(uri: str) -> str:
+    """The service keeps only the last level of a code directory's path."""
+    name = PurePosixPath(uri.split("://", 1)[-1]).name
+    return "code" if not name or name.endswith((".tar.gz", ".zip")) else name
+
+
+def _working_dir(spec: JobSpec, code: str) -> str:
+    """The service promises none; the code directory is what scripts with relative paths expect."""
+    return str(PurePosixPath(code, spec.options["working_dir"]))
+
+
+def _distributed(place: Place) -> Mapping[str, str]:
+    if "ps" not in place.peers:
+        return {}
+    return {
+        "job_name": place.role,
+        "task_index": str(place.index),
+        "ps_hosts": ",".join(place.peers["ps"]),
+        "worker_hosts": ",".join(place.peers["worker"]),
+        "num_gpus": str(len(place.gpus)),
+    }
+
+
+def _environment(place: Place, code: str) -> Mapping[str, str]:
+    workers = place.peers.get("worker", (place.host,))
+    return {
+        "HOME": place.path(HOME),
+        "MA_HOME": place.path(HOME),
+        "MA_JOB_DIR": place.path(JOB_DIR),
+        "MA_MOUNT_PATH": place.path(MOUNT),
+        "MA_LOG_DIR": place.path(f"{MOUNT}/log"),
+        "WORKSPACE": code,
+        "LD_LIBRARY_PATH": code,
+        "MA_NUM_HOSTS": str(len(workers)),
+        "VC_WORKER_NUM": str(len(workers)),
+        "VC_WORKER_HOSTS": ",".join(host.rsplit(":", 1)[0] for host in workers),
+        "VC_TASK_INDEX": str(place.index),
+        "MA_TASK_NAME": place.role,
+        "MA_NUM_GPUS": str(len(place.gpus)),
+        "MA_CURRENT_IP": place.host,
+        "MA_CURRENT_INSTANCE_NAME": f"modelarts-job-{place.job_id}-{place.task}",
+    }
