@@ -1,0 +1,62 @@
+"""What a fresh process must not load: start-up time is kept by what is not imported."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from danlu.errors import Unsupported
+
+HEAVY = {
+    "alembic", "asyncio", "boto3", "fastapi", "httpx", "keras", "numpy", "optuna", "pydantic",
+    "ray", "requests", "rich", "sqlalchemy", "sqlite3", "starlette", "tensorflow", "textual",
+    "uvicorn",
+}  # fmt: skip
+PARTS = {
+    "danlu.agent", "danlu.dialects", "danlu.executors", "danlu.records", "danlu.server",
+    "danlu.service", "danlu.testing",
+}  # fmt: skip
+NAMES = {"danlu_runtime", "moxing", "ti"}
+REPORT = "\nimport sys, json; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+
+
+def loaded(code: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code + REPORT], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    ("code", "further"),
+    [
+        ("import danlu", {"click", "danlu.cli", "danlu.client", "danlu.storage", *NAMES}),
+        ("import ti", {"click", "danlu.cli", "danlu.storage", *NAMES - {"ti"}}),
+        ("import moxing", {"click", "danlu.cli", "danlu.client", *NAMES - {"moxing"}}),
+        ("import danlu_runtime", {"click", "danlu.cli", "danlu.client", "moxing", "ti"}),
+        (
+            "from danlu.cli.main import main\n"
+            "try: main(['--help'])\n"
+            "except SystemExit as end: assert not end.code",
+            {"danlu.client", "danlu.storage", *NAMES},
+        ),
+    ],
+    ids=["danlu", "ti", "moxing", "danlu_runtime", "danlu --help"],
+)
+def test_a_fresh_process_loads_nothing_it_does_not_use(code, further):
+    assert loaded(code) & (HEAVY | PARTS | further) == set()
+
+
+@pytest.mark.parametrize("name", ["Session", "file"])
+@pytest.mark.parametrize("package", ["ti", "moxing"])
+def test_a_name_that_is_not_built_yet_says_so(package, name):
+    module = __import__(package)
+
+    with pytest.raises(Unsupported, match=f"not built yet: {package}.{name} is not there"):
+        getattr(module, name)
+
+
+@pytest.mark.parametrize("package", ["ti", "moxing"])
+def test_python_may_ask_a_package_for_names_of_its_own(package):
+    assert not hasattr(__import__(package), "__wrapped__")
