@@ -24,6 +24,7 @@ from danlu.taskdir.api import Carrier
 from danlu.taskdir.log import LogReader, LogWriter
 
 PROTOCOL = 1
+UNKNOWN_AGENT = Agent(pid=0, started=0, host="")
 
 T = TypeVar("T")
 
@@ -50,18 +51,26 @@ class TaskDir:
         data = self._get("plan.json")
         if data is None:
             return None
-        if data["protocol"] != PROTOCOL:
+        if data.get("protocol") != PROTOCOL:
             raise PlatformError(
-                f"The plan speaks protocol {data['protocol']}, this agent {PROTOCOL}.",
+                f"The plan speaks protocol {data.get('protocol')!r}, this agent {PROTOCOL}.",
                 hint="Server and agent must be of one Danlu version.",
             )
         return from_wire(Task, data["task"])
 
+    def is_planned(self) -> bool:
+        """Tell whether there is a plan, whatever protocol it speaks."""
+        return self._get("plan.json") is not None
+
     def take_secrets(self) -> Mapping[str, str]:
         """Return the secrets and remove them."""
         data = self._get("secrets.json") or {}
-        self.carrier.remove(self._at + "secrets.json")
+        self.forget_secrets()
         return data
+
+    def forget_secrets(self) -> None:
+        """Remove the secrets of a task whose agent has not taken them, and never will."""
+        self.carrier.remove(self._at + "secrets.json")
 
     def request_stop(self, grace: float) -> None:
         self._put("stop.json", {"grace": grace})
@@ -82,7 +91,11 @@ class TaskDir:
         self._put("agent.json", to_wire(agent))
 
     def agent(self) -> Agent | None:
-        return self._read("agent.json", Agent)
+        """Return who holds the claim; a claim that cannot be read is held by no living process."""
+        agent = self._read("agent.json", Agent)
+        if agent is None and self.carrier.get(self._at + "agent.json") is not None:
+            return UNKNOWN_AGENT
+        return agent
 
     def beat(self, heartbeat: Heartbeat) -> None:
         self._put("heartbeat.json", to_wire(heartbeat))
@@ -113,12 +126,14 @@ class TaskDir:
         self.carrier.put(self._at + name, _dump(data))
 
     def _get(self, name: str) -> dict[str, Any] | None:
-        data = self.carrier.get(self._at + name)
-        return None if data is None else json.loads(data)
+        return _load(self.carrier.get(self._at + name))
 
     def _read(self, name: str, kind: type[T]) -> T | None:
         data = self._get(name)
-        return None if data is None else from_wire(kind, data)
+        try:
+            return None if data is None else from_wire(kind, data)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return None
 
 
 def raise_fence(carrier: Carrier, attempt: int) -> None:
@@ -128,8 +143,8 @@ def raise_fence(carrier: Carrier, attempt: int) -> None:
 
 
 def newest_attempt(carrier: Carrier) -> int:
-    data = carrier.get("fence.json")
-    return 0 if data is None else int(json.loads(data)["attempt"])
+    data = _load(carrier.get("fence.json"))
+    return 0 if data is None else int(data.get("attempt", 0))
 
 
 def tasks_of(carrier: Carrier, attempt: int) -> Sequence[str]:
@@ -137,6 +152,18 @@ def tasks_of(carrier: Carrier, attempt: int) -> Sequence[str]:
     suffix = "/plan.json"
     names = (name for name, _ in carrier.names(f"{attempt}/") if name.endswith(suffix))
     return [name.split("/")[1] for name in names]
+
+
+def _load(data: bytes | None) -> dict[str, Any] | None:
+    """Return an object, or None for what is not one.
+
+    A machine that lost its power leaves empty files: they are as good as not written.
+    """
+    try:
+        found = json.loads(data or b"null")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _dump(data: Any) -> bytes:

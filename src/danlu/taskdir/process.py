@@ -50,13 +50,14 @@ def marked(value: str) -> Iterator[int]:
 
     What a script starts inherits its environment: even a daemon is found.
     """
-    wanted = f"{MARK}={value}".encode()
     for name in os.listdir("/proc"):
-        if name.isdigit() and int(name) != os.getpid() and _has(int(name), wanted):
+        if name.isdigit() and int(name) != os.getpid() and has_mark(int(name), value):
             yield int(name)
 
 
-def _has(pid: int, wanted: bytes) -> bool:
+def has_mark(pid: int, value: str) -> bool:
+    """Tell whether a process lives and belongs to a task, or to a job as in :func:`marked`."""
+    wanted = f"{MARK}={value}".encode()
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             variables = file.read().split(b"\0")

@@ -1,0 +1,81 @@
+"""The agents this process has started: at most one per task, outliving us if need be."""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from danlu.job.plan import Task
+
+log = logging.getLogger(__name__)
+
+AGENT = (sys.executable, "-m", "danlu.agent")
+Key = tuple[str, int, str]  # job, attempt, task
+
+
+class Agents:
+    """Starts agents and reaps them; ``wake`` is called when one has left.
+
+    An agent is a process of its own session and keeps none of our files open, so that it lives
+    on when we are killed. One that an earlier server started is not known here.
+    """
+
+    def __init__(self, home: Path, command: Sequence[str], wake: Callable[[], None]) -> None:
+        self._home = home
+        self._command = tuple(command)
+        self._wake = wake
+        self._processes: dict[Key, subprocess.Popen[bytes]] = {}
+
+    def start(self, task: Task, workspace: Path) -> None:
+        workspace.mkdir(parents=True, exist_ok=True)
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        with open(workspace / "agent.log", "ab") as output:
+            process = subprocess.Popen(
+                [*self._command, *self._arguments(task)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd="/",
+                env=environment,
+                start_new_session=True,
+            )
+        self._processes[key_of(task)] = process
+        log.info("start agent job=%s task=%s pid=%s", task.job_id, task.name, process.pid)
+        threading.Thread(
+            target=self._reap, args=(process,), name=f"agent-{process.pid}", daemon=True
+        ).start()
+
+    def knows(self, task: Task) -> bool:
+        return key_of(task) in self._processes
+
+    def runs(self, task: Task) -> bool:
+        process = self._processes.get(key_of(task))
+        return process is not None and process.poll() is None
+
+    def kill(self, task: Task) -> None:
+        process = self._processes.get(key_of(task))
+        if process is not None:
+            process.kill()
+
+    def forget(self, job_id: str) -> None:
+        for key in [key for key in self._processes if key[0] == job_id]:
+            del self._processes[key]
+
+    def _arguments(self, task: Task) -> Sequence[str]:
+        return [
+            *("--home", str(self._home)),
+            *("--job", task.job_id),
+            *("--attempt", str(task.attempt)),
+            *("--task", task.name),
+        ]
+
+    def _reap(self, process: "subprocess.Popen[bytes]") -> None:
+        process.wait()
+        self._wake()
+
+
+def key_of(task: Task) -> Key:
+    return (task.job_id, task.attempt, task.name)

@@ -1,0 +1,201 @@
+"""Tasks as processes of this machine, one agent each.
+
+What is held and what is running lies on disk: a new executor over the same home goes on where
+the one before it was killed. Protocol: docs/design/task-directory.md
+"""
+
+import dataclasses
+import logging
+import os
+import shutil
+import stat
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from danlu.errors import ExecutorError, InvalidJob, NoCapacity
+from danlu.executors.agents import AGENT, Agents
+from danlu.executors.api import Capacity
+from danlu.executors.capacity import faults, left, machine_capacity
+from danlu.executors.isolation import PROBE, probe
+from danlu.executors.ports import free_ports
+from danlu.executors.reservations import Reservations, lay_out
+from danlu.executors.stopping import Stopping
+from danlu.executors.watch import Watches
+from danlu.job.plan import Isolation, Place, Role, Task
+from danlu.job.status import TaskStatus
+from danlu.settings import Settings
+from danlu.taskdir.files import TaskDir, newest_attempt, raise_fence
+from danlu.taskdir.local import FileCarrier
+from danlu.taskdir.log import LogReader
+
+log = logging.getLogger(__name__)
+
+
+class LocalExecutor:
+    """Safe to use from several threads. ``wake`` is called when an agent has left."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Callable[[], float] = time.monotonic,
+        wake: Callable[[], None] | None = None,
+        *,
+        agent_command: Sequence[str] = AGENT,
+        probe_command: Sequence[str] = PROBE,
+    ) -> None:
+        self._settings = settings
+        self._probe_command = probe_command
+        self._lock = threading.RLock()
+        self._capacity = machine_capacity(settings)
+        self._reservations = Reservations(settings.home / "places")
+        self._agents = Agents(settings.home, agent_command, wake or (lambda: None))
+        self._watches = Watches(self._agents, clock)
+        self._stopping = Stopping(self._agents, self._watches, clock)
+
+    def capacity(self) -> Capacity:
+        return self._capacity
+
+    def place(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+        found = faults(roles, self._capacity)
+        places = lay_out(roles, self._capacity)
+        if found or places is None:
+            raise InvalidJob(found)
+        with self._lock:
+            return self._furnish(job_id, places)
+
+    def reserve(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+        with self._lock:
+            held = self._reservations.of(job_id)
+            if held is not None:
+                return held
+            free = left(self._capacity, self._reservations.places())
+            places = lay_out(roles, free)
+            if places is None:
+                raise NoCapacity(
+                    f"Job {job_id} needs more than the {free.cpus:g} CPUs,"
+                    f" {free.memory >> 20} MiB and {len(free.gpus)} GPUs that are free now."
+                )
+            places = self._furnish(job_id, places)
+            self._reservations.hold(job_id, places)
+            log.info("reserve job=%s tasks=%s", job_id, len(places))
+            return places
+
+    def start(self, job_id: str, tasks: Sequence[Task], secrets: Mapping[str, str]) -> None:
+        with self._lock:
+            for task in tasks:
+                self._start(job_id, task, secrets)
+
+    def poll(self, job_id: str, tasks: Sequence[Task]) -> Sequence[TaskStatus]:
+        with self._lock:
+            return [self._watches.status(task, self._files(job_id, task)) for task in tasks]
+
+    def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
+        return TaskDir(self._carrier(job_id), attempt, task).log_reader()
+
+    def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float) -> bool:
+        with self._lock:
+            # A list, not a generator: every task is asked before the answer is given.
+            return all(
+                [self._stopping.end(task, self._files(job_id, task), grace) for task in tasks]
+            )
+
+    def release(self, job_id: str) -> None:
+        with self._lock:
+            self._reservations.drop(_checked(job_id))
+            self._watches.forget(job_id)
+            self._agents.forget(job_id)
+
+    def held(self) -> Sequence[str]:
+        with self._lock:
+            return self._reservations.jobs()
+
+    def remove(self, job_id: str) -> None:
+        self.release(job_id)
+        for folder in (self._settings.work, self._settings.jobs):
+            _remove_tree(folder / _checked(job_id))
+
+    def _start(self, job_id: str, task: Task, secrets: Mapping[str, str]) -> None:
+        carrier, files = self._carrier(job_id), self._files(job_id, task)
+        raise_fence(carrier, task.attempt)
+        if newest_attempt(carrier) > task.attempt or files.agent() is not None:
+            return
+        if self._agents.knows(task):
+            return  # on its way, or gone without a claim: poll() says which
+        missing = [name for name in task.secrets if name not in secrets]
+        if missing:
+            raise ExecutorError(
+                f"Task {task.name} of job {job_id} needs the secrets {', '.join(missing)},"
+                " which are not there.",
+                hint="Submit the job again and give them.",
+            )
+        files.write_plan(task, {name: secrets[name] for name in task.secrets})
+        self._watches.began(task)
+        self._agents.start(task, self._workspace(job_id, task.attempt, task.name))
+
+    def _furnish(self, job_id: str, places: Sequence[Place]) -> Sequence[Place]:
+        """Add what the tasks of a job must know: their peers, and how they are kept apart."""
+        if len(places) > 1:
+            taken = {place.port for place in self._reservations.places()}
+            ports = free_ports(len(places), taken)
+            places = [
+                dataclasses.replace(place, port=port)
+                for place, port in zip(places, ports, strict=True)
+            ]
+        peers: dict[str, tuple[str, ...]] = {}
+        for place in places if len(places) > 1 else ():
+            peers[place.role] = (*peers.get(place.role, ()), f"{place.host}:{place.port}")
+        # The attempt to come: start() raises the fence to the one that runs.
+        attempt = newest_attempt(self._carrier(job_id)) + 1
+        return tuple(
+            dataclasses.replace(
+                place,
+                peers=peers,
+                isolation=self._isolation,
+                root=""
+                if self._isolation.private_paths
+                else str(self._workspace(job_id, attempt, place.task) / "root"),
+            )
+            for place in places
+        )
+
+    @cached_property
+    def _isolation(self) -> Isolation:
+        if self._settings.isolation == "none":
+            return Isolation()
+        return probe(self._settings.work, self._probe_command)
+
+    def _workspace(self, job_id: str, attempt: int, task: str) -> Path:
+        return self._settings.work / _checked(job_id) / str(attempt) / task
+
+    def _carrier(self, job_id: str) -> FileCarrier:
+        return FileCarrier(self._settings.jobs / _checked(job_id))
+
+    def _files(self, job_id: str, task: Task) -> TaskDir:
+        return TaskDir(self._carrier(job_id), task.attempt, task.name)
+
+
+def _checked(job_id: str) -> str:
+    """Return the id when it can name a folder of its own and nothing else."""
+    if not job_id or job_id.startswith(".") or "/" in job_id or "\0" in job_id:
+        raise ValueError(f"{job_id!r} is not the id of a job")
+    return job_id
+
+
+def _remove_tree(folder: Path) -> None:
+    """Remove a folder, read-only folders included; what is not there is no error."""
+
+    def make_writable_and_retry(function: Callable[..., Any], path: str, _: Any) -> None:
+        try:
+            for held in (os.path.dirname(path), path):
+                if not os.path.islink(held):
+                    os.chmod(held, stat.S_IRWXU)
+            function(path)
+        except FileNotFoundError:
+            return
+
+    if os.path.lexists(folder):
+        shutil.rmtree(folder, onerror=make_writable_and_retry)

@@ -1,0 +1,79 @@
+"""A small agent that keeps to the protocol and to nothing else: no fetch, no push, no sandbox.
+
+What the executor promises is tried against it as well as against the real one, so that a fault
+is known to be the executor's or the agent's.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from danlu.job.state import Reason
+from danlu.job.status import Heartbeat, Outcome
+from danlu.taskdir.files import TaskDir, newest_attempt
+from danlu.taskdir.local import FileCarrier
+from danlu.taskdir.process import MARK, mark, marked, this_agent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    for name in ("home", "job", "task"):
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--attempt", type=int)
+    args = parser.parse_args()
+    carrier = FileCarrier(Path(args.home, "jobs", args.job))
+    files = TaskDir(carrier, args.attempt, args.task)
+    plan = files.plan()
+    if plan is None or newest_attempt(carrier) > args.attempt or not files.claim(this_agent()):
+        return
+    tag = mark(args.job, args.attempt, args.task)
+    environment = {**os.environ, **files.take_secrets(), MARK: tag}
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    child = subprocess.Popen(
+        [sys.executable, "-u", plan.command.run, *plan.command.args],
+        cwd=plan.command.cwd,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    writer = files.log_writer(plan.limits.log)
+
+    def pump() -> None:
+        while data := os.read(child.stdout.fileno(), 65536):
+            writer.write(data)
+
+    threading.Thread(target=pump, daemon=True).start()
+    beats, asked = 0, None
+    while child.poll() is None:
+        beats += 1
+        files.beat(Heartbeat(beats, time.time()))
+        if newest_attempt(carrier) > args.attempt:
+            end(tag, signal.SIGKILL)
+            return
+        grace = files.stop_requested()
+        if grace is not None and asked is None:
+            asked = time.monotonic()
+            end(tag, signal.SIGTERM)
+        if asked is not None and time.monotonic() > asked + grace:
+            end(tag, signal.SIGKILL)
+        time.sleep(0.02)
+    end(tag, signal.SIGKILL)
+    time.sleep(0.1)  # for the last of the output
+    reason = Reason.STOPPED_BY_USER if asked is not None else Reason.SCRIPT_FAILED
+    if child.returncode == 0:
+        reason = Reason.DONE
+    files.end(Outcome(args.attempt, reason, child.returncode, time.time()))
+
+
+def end(tag: str, number: signal.Signals) -> None:
+    for pid in marked(tag):
+        os.kill(pid, number)
+
+
+if __name__ == "__main__":
+    main()
