@@ -23,6 +23,9 @@ class Records(Protocol):
             Conflict: another job has this name.
         """
 
+    def by_token(self, token: str) -> Job | None:
+        """Return the job that came with a token, or None."""
+
     def get(self, reference: str) -> Job:
         """Return a job by id, by name, or by the beginning of either where only one fits.
 

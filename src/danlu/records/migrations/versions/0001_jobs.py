@@ -1,0 +1,23 @@
+"""Jobs: one row each, the whole job as JSON beside the columns that are searched."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    op.create_table(
+        "jobs",
+        sa.Column("id", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, nullable=False, unique=True),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("priority", sa.Integer, nullable=False),
+        sa.Column("created", sa.Float, nullable=False),
+        sa.Column("version", sa.Integer, nullable=False),
+        sa.Column("token", sa.Text, unique=True),
+        sa.Column("document", sa.Text, nullable=False),
+    )
+    op.create_index("jobs_by_state", "jobs", ["state", "id", "name"])
+    op.create_index("jobs_by_id", "jobs", ["id", "name"])

@@ -1,0 +1,202 @@
+"""Jobs in one SQLite file: the default, for one server.
+
+Readers never wait for the writer (write-ahead log). Writers wait for each other, and for other
+processes, as long as ``patience`` says.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, QueuePool, Select, create_engine, func, or_, select
+
+from danlu.errors import Conflict, Unavailable
+from danlu.job.job import Job
+from danlu.job.state import LIVING, JobState
+from danlu.job.wire import from_wire, to_wire
+from danlu.records.lookup import SHOWN, only, taken
+from danlu.records.schema import Schema, answering, connect, jobs, prepare
+
+PATIENCE = 5.0
+_NEAR = 1000  # newest names among which a near one is looked for
+_AT_ONCE = 500  # SQLite before 3.32 takes 999 values in a statement
+
+
+def open_records(
+    path: Path, *, patience: float = PATIENCE, schema: Schema | None = None
+) -> "SqlRecords":
+    """Open the database at ``path``; a missing one is made, an older one is upgraded.
+
+    A copy of an older one stays beside it as ``<name>.<revision>.backup``.
+
+    Raises:
+        Refused: it was written by a newer program, or is not ours.
+        Unavailable: it does not answer.
+    """
+    prepare(path, patience, schema or Schema())
+    return SqlRecords(path, patience)
+
+
+class SqlRecords:
+    """See :class:`danlu.records.api.Records`. ``path`` has been prepared already."""
+
+    def __init__(self, path: Path, patience: float = PATIENCE) -> None:
+        self._path = path
+        self._patience = patience
+        self._writer = threading.Lock()
+        self._closed = False
+        self._living: tuple[Job, ...] = ()  # as last read
+        self._engine = create_engine(
+            "sqlite://",
+            creator=self._connect,
+            poolclass=QueuePool,
+            pool_size=4,
+            max_overflow=60,
+            pool_timeout=patience,
+        )
+
+    def add(self, job: Job, token: str = "") -> Job:
+        with self._writing("FULL") as connection:
+            if token:
+                known = connection.scalar(select(jobs.c.document).where(jobs.c.token == token))
+                if known is not None:
+                    return _job(known)
+            same = or_(jobs.c.name == job.name, jobs.c.id == job.id)
+            for row in connection.execute(select(jobs.c.id, jobs.c.name).where(same)):
+                raise taken(job.name) if row.name == job.name else _id_taken(job.id)
+            values = {"id": job.id, "name": job.name, "created": job.created, **_columns(job)}
+            connection.execute(jobs.insert().values(**values, token=token or None))
+        return job
+
+    def get(self, reference: str) -> Job:
+        reference = reference.encode(errors="replace").decode()  # SQLite takes no lone surrogates
+        exact = or_(jobs.c.id == reference, jobs.c.name == reference)
+        wanted = select(jobs.c.document).where(exact).order_by(jobs.c.id != reference)
+        with self._reading() as connection:
+            document = connection.scalar(wanted.limit(1))
+            if document is None:
+                rows = connection.execute(_beginning(reference)) if reference else ()
+                pairs = [(row.id, row.name) for row in rows]
+                recent = select(jobs.c.name).order_by(jobs.c.id.desc()).limit(_NEAR)
+                names = () if pairs else connection.scalars(recent)
+                found = only(reference, pairs, names)
+                document = connection.scalar(select(jobs.c.document).where(jobs.c.id == found))
+        # Removed between two statements: what is said of a job that never was is true again.
+        return self.get(reference) if document is None else _job(document)
+
+    def save(self, job: Job) -> Job | None:
+        written = replace(job, version=job.version + 1)
+        unchanged = (jobs.c.id == job.id) & (jobs.c.version == job.version)
+        with self._writing("NORMAL") as connection:
+            statement = jobs.update().where(unchanged).values(**_columns(written))
+            changed = connection.execute(statement).rowcount
+        return written if changed else None
+
+    def living(self) -> Sequence[Job]:
+        wanted = select(jobs.c.id, jobs.c.version).where(jobs.c.state.in_(_values(LIVING)))
+        order = jobs.c.priority.desc(), jobs.c.created, jobs.c.id
+        with self._reading() as connection:
+            rows = connection.execute(wanted.order_by(*order)).all()
+            # Asked every second, and of thousands of waiting jobs nearly none has changed.
+            known = {job.id: job for job in self._living}
+            changed = [i for i, version in rows if i not in known or known[i].version != version]
+            known |= {job.id: job for job in _documents(connection, changed)}
+        found = (known.get(job_id) for job_id, _ in rows)
+        self._living = tuple(job for job in found if job is not None and not job.state.final)
+        return self._living
+
+    def page(
+        self, *, states: Sequence[JobState] = (), name: str = "", limit: int = 50, before: str = ""
+    ) -> Sequence[Job]:
+        with self._reading() as connection:
+            documents = connection.scalars(_page(states, name, limit, before)).all()
+        return tuple(_job(document) for document in documents)
+
+    def remove(self, job_id: str) -> None:
+        with self._writing("NORMAL") as connection:
+            connection.execute(jobs.delete().where(jobs.c.id == job_id))
+
+    def close(self) -> None:
+        """Wait for the write under way and close the file. Closing twice is no error."""
+        with self._writer:
+            self._closed = True
+            self._engine.dispose()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        if self._closed:
+            raise Unavailable(f"The database {self._path} has been closed.")
+        with answering(self._path), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self, synchronous: str) -> Iterator[Connection]:
+        """One transaction, committed at the end of the block, or rolled back on any error."""
+        if not self._writer.acquire(timeout=self._patience):
+            raise Unavailable(f"The database {self._path} is busy.", hint="Try again.")
+        try:
+            with self._reading() as connection:
+                connection.exec_driver_sql(f"PRAGMA synchronous = {synchronous}")
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield connection
+                connection.commit()
+        finally:
+            self._writer.release()
+
+    def _connect(self) -> sqlite3.Connection:
+        return connect(self._path, self._patience)
+
+
+def _page(states: Sequence[JobState], name: str, limit: int, before: str) -> Select[str]:
+    chosen = select(jobs.c.id).order_by(jobs.c.id.desc()).limit(limit)
+    if before:
+        chosen = chosen.where(jobs.c.id < before)
+    if states:
+        chosen = chosen.where(jobs.c.state.in_(_values(states)))
+    if name:
+        chosen = chosen.where(jobs.c.name.icontains(name, autoescape=True))
+    rows = select(jobs.c.document).where(jobs.c.id.in_(chosen))
+    return rows.order_by(jobs.c.id.desc())
+
+
+def _documents(connection: Connection, ids: Sequence[str]) -> Iterator[Job]:
+    for at in range(0, len(ids), _AT_ONCE):
+        chosen = jobs.c.id.in_(ids[at : at + _AT_ONCE])
+        yield from map(_job, connection.scalars(select(jobs.c.document).where(chosen)))
+
+
+def _values(states: Sequence[JobState]) -> list[str]:
+    return [state.value for state in states]
+
+
+def _beginning(reference: str) -> Select[str, str]:
+    length = len(reference)
+    fits = or_(
+        func.substr(jobs.c.id, 1, length) == reference,
+        func.substr(jobs.c.name, 1, length) == reference,
+    )
+    wanted = select(jobs.c.id, jobs.c.name).where(fits)
+    return wanted.order_by(jobs.c.id.desc()).limit(SHOWN + 1)
+
+
+def _columns(job: Job) -> dict[str, Any]:
+    """What a later write may change. Name and time of creation stay."""
+    return {
+        "state": job.state.value,
+        "priority": job.spec.priority,
+        "version": job.version,
+        "document": json.dumps(to_wire(job), separators=(",", ":")),
+    }
+
+
+def _job(document: str) -> Job:
+    return from_wire(Job, json.loads(document))
+
+
+def _id_taken(job_id: str) -> Conflict:
+    return Conflict(f"There is already a job with the id {job_id!r}.", hint="Submit it again.")

@@ -1,0 +1,70 @@
+"""An older database becomes a current one: a copy first, then all of it or nothing."""
+
+import logging
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, NullPool, create_engine
+
+from danlu.errors import Refused
+from danlu.records.schema import Schema, connect, revision
+
+log = logging.getLogger(__name__)
+
+
+def upgrade(path: Path, patience: float, schema: Schema) -> None:
+    """Bring a file to ``schema``. Interrupted at any point, it stays as it was."""
+    engine = create_engine("sqlite://", creator=lambda: connect(path, patience), poolclass=NullPool)
+    with engine.connect() as connection:
+        _keep_a_log(connection, path)
+        connection.exec_driver_sql("PRAGMA synchronous = FULL")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        # Asked again under the lock: another process may have been faster.
+        found = revision(_driver(connection), path, schema)
+        if found == schema.head:
+            return
+        if found:
+            copy = _back_up(path, found)
+            log.warning("upgrade path=%s from=%s to=%s copy=%s", path, found, schema.head, copy)
+        command.upgrade(_config(schema, connection), schema.head)
+        connection.commit()
+
+
+def _keep_a_log(connection: Connection, path: Path) -> None:
+    mode = connection.exec_driver_sql("PRAGMA journal_mode = WAL").scalar()
+    if mode != "wal":
+        raise Refused(
+            f"The disk below {path} cannot keep a write-ahead log (journal mode {mode!r}).",
+            hint="Network file systems cannot. Set DANLU_HOME to a directory on a local disk.",
+        )
+
+
+def _back_up(path: Path, found: str) -> Path:
+    """Copy what is committed; the caller's lock keeps everybody else from writing."""
+    copy = path.with_name(f"{path.name}.{found}.backup")
+    unfinished = copy.with_name(f"{copy.name}.tmp")
+    unfinished.unlink(missing_ok=True)
+    os.close(os.open(unfinished, os.O_CREAT | os.O_RDWR, 0o600))
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(unfinished)) as target:
+        source.backup(target)
+    os.replace(unfinished, copy)
+    return copy
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.dbapi_connection
+    if not isinstance(driver, sqlite3.Connection):
+        raise TypeError(driver)
+    return driver
+
+
+def _config(schema: Schema, connection: Connection) -> Config:
+    """A configuration without a file: nothing touches logging, nothing is printed."""
+    config = Config()
+    config.set_main_option("script_location", schema.migrations)
+    config.attributes["connection"] = connection
+    return config
