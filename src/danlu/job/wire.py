@@ -7,16 +7,20 @@ protocol version; a missing one takes the field's default.
 import dataclasses
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Reader = Callable[[Any], Any]
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def to_wire(value: Any) -> Any:
     """Return ``value`` as JSON can hold it."""
+    if type(value) in _PLAIN:
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_wire(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Enum):
@@ -30,28 +34,51 @@ def to_wire(value: Any) -> Any:
 
 def from_wire(kind: type[T], data: Mapping[str, Any]) -> T:
     """Build the dataclass ``kind`` from what :func:`to_wire` returned."""
-    hints = _hints(kind)
-    fields = {name: _value(hint, data[name]) for name, hint in hints.items() if name in data}
+    fields = {}
+    for name, read in _readers(typing.cast("Hashable", kind)):
+        if name in data:
+            fields[name] = data[name] if read is None else read(data[name])
     return kind(**fields)
 
 
+# Readers are made once for each type: a server reads the documents of thousands of jobs.
 @cache
-def _hints(kind: Any) -> Mapping[str, Any]:
+def _readers(kind: Any) -> tuple[tuple[str, Reader | None], ...]:
     hints = typing.get_type_hints(kind)
-    return {f.name: hints[f.name] for f in dataclasses.fields(kind)}
+    return tuple((f.name, _reader(hints[f.name])) for f in dataclasses.fields(kind))
 
 
-def _value(hint: Any, data: Any) -> Any:
+def _reader(hint: Any) -> Reader | None:
+    """Return what turns a JSON value into ``hint``; None where it is one already."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        return None if data is None else _value(next(i for i in inner if i is not type(None)), data)
+        return _optional(next(_reader(i) for i in inner if i is not type(None)))
     if origin is tuple:
-        kinds = inner[:1] * len(data) if inner[-1] is Ellipsis else inner
-        return tuple(_value(kind, item) for kind, item in zip(kinds, data, strict=True))
+        return _sequence(inner[0]) if inner[-1] is Ellipsis else _record(inner)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {key: _value(inner[1], item) for key, item in data.items()}
+        return _mapping(_reader(inner[1]))
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return from_wire(hint, data)
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return hint(data)
+        return partial(from_wire, hint)
+    return hint if isinstance(hint, type) and issubclass(hint, Enum) else None
+
+
+def _optional(read: Reader | None) -> Reader | None:
+    return read and (lambda data: None if data is None else read(data))
+
+
+def _sequence(kind: Any) -> Reader:
+    read = _reader(kind)
+    return tuple if read is None else (lambda data: tuple([read(item) for item in data]))
+
+
+def _record(kinds: tuple[Any, ...]) -> Reader:
+    reads = [_reader(kind) or _same for kind in kinds]
+    return lambda data: tuple([read(item) for read, item in zip(reads, data, strict=True)])
+
+
+def _mapping(read: Reader | None) -> Reader:
+    return dict if read is None else (lambda data: {k: read(item) for k, item in data.items()})
+
+
+def _same(data: Any) -> Any:
     return data
