@@ -60,29 +60,20 @@ class LocalExecutor:
         return self._capacity
 
     def place(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
-        found = faults(roles, self._capacity)
         places = lay_out(roles, self._capacity)
-        if found or places is None:
-            raise InvalidJob(found)
+        if places is None:
+            raise InvalidJob(faults(roles, self._capacity))
         with self._lock:
-            return self._furnish(job_id, places)
+            return self._furnish(job_id, self._introduce(places))
 
     def reserve(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
         with self._lock:
             held = self._reservations.of(job_id)
-            if held is not None:
-                return held
-            free = left(self._capacity, self._reservations.places())
-            places = lay_out(roles, free)
-            if places is None:
-                raise NoCapacity(
-                    f"Job {job_id} needs more than the {free.cpus:g} CPUs,"
-                    f" {free.memory >> 20} MiB and {len(free.gpus)} GPUs that are free now."
-                )
-            places = self._furnish(job_id, places)
-            self._reservations.hold(job_id, places)
-            log.info("reserve job=%s tasks=%s", job_id, len(places))
-            return places
+            if held is None:
+                held = self._introduce(self._find_room(job_id, roles))
+                self._reservations.hold(_checked(job_id), held)
+                log.info("reserve job=%s tasks=%s", job_id, len(held))
+            return self._furnish(job_id, held)
 
     def start(self, job_id: str, tasks: Sequence[Task], secrets: Mapping[str, str]) -> None:
         with self._lock:
@@ -136,31 +127,42 @@ class LocalExecutor:
         self._watches.began(task)
         self._agents.start(task, self._workspace(job_id, task.attempt, task.name))
 
-    def _furnish(self, job_id: str, places: Sequence[Place]) -> Sequence[Place]:
-        """Add what the tasks of a job must know: their peers, and how they are kept apart."""
-        if len(places) > 1:
-            taken = {place.port for place in self._reservations.places()}
-            ports = free_ports(len(places), taken)
-            places = [
-                dataclasses.replace(place, port=port)
-                for place, port in zip(places, ports, strict=True)
-            ]
-        peers: dict[str, tuple[str, ...]] = {}
-        for place in places if len(places) > 1 else ():
-            peers[place.role] = (*peers.get(place.role, ()), f"{place.host}:{place.port}")
-        # The attempt to come: start() raises the fence to the one that runs.
-        attempt = newest_attempt(self._carrier(job_id)) + 1
-        return tuple(
-            dataclasses.replace(
-                place,
-                peers=peers,
-                isolation=self._isolation,
-                root=""
-                if self._isolation.private_paths
-                else str(self._workspace(job_id, attempt, place.task) / "root"),
+    def _find_room(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+        free = left(self._capacity, self._reservations.places())
+        places = lay_out(roles, free)
+        if places is None:
+            raise NoCapacity(
+                f"Job {job_id} needs more than the {free.cpus:g} CPUs,"
+                f" {free.memory >> 20} MiB and {len(free.gpus)} GPUs that are free now."
             )
-            for place in places
-        )
+        return places
+
+    def _introduce(self, places: Sequence[Place]) -> Sequence[Place]:
+        """Give the tasks of a job their ports, and tell each of all."""
+        if len(places) < 2:
+            return places
+        ports = free_ports(len(places), {place.port for place in self._reservations.places()})
+        peers: dict[str, tuple[str, ...]] = {}
+        for place, port in zip(places, ports, strict=True):
+            peers[place.role] = (*peers.get(place.role, ()), f"{place.host}:{port}")
+        return [
+            dataclasses.replace(place, port=port, peers=peers)
+            for place, port in zip(places, ports, strict=True)
+        ]
+
+    def _furnish(self, job_id: str, places: Sequence[Place]) -> Sequence[Place]:
+        """Say how the tasks are kept apart in the attempt to come.
+
+        That is the one after the newest that was started; a retry has a workspace of its own.
+        """
+        attempt = newest_attempt(self._carrier(job_id)) + 1
+        isolation = self._isolation
+        furnished = []
+        for place in places:
+            workspace = self._workspace(job_id, attempt, place.task)
+            root = "" if isolation.private_paths else str(workspace / "root")
+            furnished.append(dataclasses.replace(place, isolation=isolation, root=root))
+        return furnished
 
     @cached_property
     def _isolation(self) -> Isolation:
