@@ -103,7 +103,8 @@ def test_an_error_inside_a_transaction_leaves_nothing(records):
             connection.execute(jobs.insert().values(**values))
             raise ZeroDivisionError
 
-    pytest.raises(ZeroDivisionError, write_and_fail)
+    with pytest.raises(ZeroDivisionError):
+        write_and_fail()
     assert records.page() == ()
 
 

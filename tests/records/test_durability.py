@@ -1,0 +1,65 @@
+"""What was acknowledged is there after kill -9, whenever it came."""
+
+import random
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from danlu.records.sql import open_records
+from danlu.testing.records import a_job
+
+WRITER = Path(__file__).with_name("writer.py")
+
+
+@pytest.mark.parametrize("rounds", [5, pytest.param(200, marks=[pytest.mark.long])])
+@pytest.mark.timeout(600)
+def test_no_acknowledged_write_is_lost_when_the_writer_is_killed(tmp_path, rounds):
+    seed = random.randrange(1 << 32)
+    print(f"seed={seed}")
+    chance = random.Random(seed)
+    path = tmp_path / "danlu.db"
+    tokens, versions = {}, {}
+
+    for number in range(rounds):
+        for line in killed_writer(path, f"round-{number}", lines=chance.randint(1, 60)):
+            match line.split():
+                case ["added", token, job_id]:
+                    tokens[token] = job_id
+                case ["saved", job_id, version]:
+                    versions[job_id] = int(version)
+        check(path, tokens, versions)
+
+
+def killed_writer(path, label, lines):
+    """Run a writer, kill it after so many acknowledgements, return all it could say."""
+    writer = subprocess.Popen(
+        [sys.executable, str(WRITER), str(path), label], stdout=subprocess.PIPE, text=True
+    )
+    with writer:
+        said = [writer.stdout.readline() for _ in range(lines)]
+        writer.kill()
+        said += writer.stdout.readlines()
+    assert writer.returncode == -9
+    return [line for line in said if line.endswith("\n")]
+
+
+def check(path, tokens, versions):
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    records = open_records(path)
+    there = {job.id: job for job in records.page(limit=100_000)}
+    assert set(tokens.values()) <= set(there)
+    assert all(there[job_id].version >= version for job_id, version in versions.items())
+    # A client that heard no answer repeats its token: the same job, or its first and only one.
+    last = list(tokens)[-1]
+    unheard = f"{last.rpartition('-')[0]}-{int(last.rpartition('-')[2]) + 1}"
+    tokens[unheard] = records.add(a_job(unheard), unheard).id
+    names = Counter(job.name for job in records.page(limit=100_000))
+    assert names[unheard] == 1
+    assert records.add(a_job("again"), last).id == tokens[last]
+    records.close()
