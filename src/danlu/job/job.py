@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from danlu.job.plan import Task
 from danlu.job.spec import JobSpec
@@ -18,8 +19,9 @@ _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing to 
 
 def new_id(now: float | None = None) -> str:
     """Return an id of twelve characters that sorts by time of creation."""
-    stamp = int((time.time() if now is None else now) * 10)
-    return _base32(stamp, 8) + _base32(secrets.randbits(20), 4)
+    # 42 bits of milliseconds last until 2109; 18 random ones tell jobs of one millisecond apart.
+    milliseconds = int((time.time() if now is None else now) * 1000)
+    return _base32(milliseconds << 18 | secrets.randbits(18), 12)
 
 
 def _base32(number: int, width: int) -> str:
@@ -44,6 +46,7 @@ class Job:
     name: str
     spec: JobSpec
     created: float
+    request: Mapping[str, Any] = field(default_factory=dict)  # as it was asked for, to ask again
     state: JobState = JobState.QUEUED
     reason: Reason | None = None
     attempt: int = 1
@@ -52,7 +55,9 @@ class Job:
     plan: tuple[Task, ...] = ()
     tasks: tuple[TaskStatus, ...] = ()  # as last seen
     failed_task: str = ""  # the one that failed first
+    detail: str = ""  # what the platform has to say of the end, where no task could
     stop_requested: bool = False
+    stop_grace: float | None = None  # seconds, where the user said
     not_before: float = 0  # a retry waits until then
     retried: Mapping[str, int] = field(default_factory=dict)  # reason -> how often
     parent: str = ""  # the job this one is a rerun of
@@ -72,5 +77,5 @@ class Job:
     @property
     def started(self) -> float | None:
         """When the script of this attempt began to run."""
-        running = (change.at for change in self.history if change.state is JobState.RUNNING)
-        return next(running, None)
+        this = (change for change in self.history if change.attempt == self.attempt)
+        return next((change.at for change in this if change.state is JobState.RUNNING), None)

@@ -32,6 +32,10 @@ class MemoryRecords:
                 self._tokens[token] = job.id
             return job
 
+    def by_token(self, token: str) -> Job | None:
+        with self._lock:
+            return self._jobs.get(self._tokens.get(token, ""))
+
     def get(self, reference: str) -> Job:
         with self._lock:
             jobs = self._newest_first()

@@ -62,16 +62,19 @@ class SqlRecords:
 
     def add(self, job: Job, token: str = "") -> Job:
         with self._writing("FULL") as connection:
-            if token:
-                known = connection.scalar(select(jobs.c.document).where(jobs.c.token == token))
-                if known is not None:
-                    return _job(known)
+            known = _with_token(connection, token)
+            if known is not None:
+                return known
             same = or_(jobs.c.name == job.name, jobs.c.id == job.id)
             for row in connection.execute(select(jobs.c.id, jobs.c.name).where(same)):
                 raise taken(job.name) if row.name == job.name else _id_taken(job.id)
             values = {"id": job.id, "name": job.name, "created": job.created, **_columns(job)}
             connection.execute(jobs.insert().values(**values, token=token or None))
         return job
+
+    def by_token(self, token: str) -> Job | None:
+        with self._reading() as connection:
+            return _with_token(connection, token)
 
     def get(self, reference: str) -> Job:
         reference = reference.encode(errors="replace").decode()  # SQLite takes no lone surrogates
@@ -150,6 +153,13 @@ class SqlRecords:
 
     def _connect(self) -> sqlite3.Connection:
         return connect(self._path, self._patience)
+
+
+def _with_token(connection: Connection, token: str) -> Job | None:
+    if not token:
+        return None
+    document = connection.scalar(select(jobs.c.document).where(jobs.c.token == token))
+    return None if document is None else _job(document)
 
 
 def _page(states: Sequence[JobState], name: str, limit: int, before: str) -> Select[str]:

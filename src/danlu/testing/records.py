@@ -63,6 +63,14 @@ class RecordsContract:
         assert records.add(a_job("mnist"), "token") == now
         assert len(records.page()) == 1
 
+    def test_a_job_is_found_by_its_token(self, records: Records) -> None:
+        job = records.add(a_job("mnist"), "token")
+        records.add(a_job("other"))
+
+        assert records.by_token("token") == job
+        assert records.by_token("another") is None
+        assert records.by_token("") is None
+
     def test_jobs_without_a_token_are_not_repeats_of_each_other(self, records: Records) -> None:
         records.add(a_job("a"))
         records.add(a_job("b"))

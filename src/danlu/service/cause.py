@@ -1,0 +1,100 @@
+"""One line that says why a job ended, and the command to type next; in both languages."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from danlu.job.job import Job
+from danlu.job.state import JobState, Reason
+from danlu.job.status import Failure, Frame
+from danlu.words import say_in
+
+_CRASHES = {"SIGSEGV", "SIGBUS", "SIGILL", "SIGABRT", "SIGFPE", "SIGSYS", "SIGTRAP"}
+_EXIT_CODES = {2: "usage", 126: "not_executable", 127: "not_found"}
+_LONGEST = 300
+
+
+@dataclass(frozen=True)
+class Cause:
+    """``code`` is stable; ``next`` is a command line."""
+
+    code: str
+    en: str
+    zh: str
+    next: str
+
+
+def explain(job: Job) -> Cause | None:
+    """Return why a job ended; None while it lives."""
+    if not job.state.final:
+        return None
+    failure = failure_of(job)
+    code = _code(job, failure)
+    values = _values(job, failure)
+    return Cause(
+        code=code,
+        en=say_in("en", f"cause.{code}", **values),
+        zh=say_in("zh", f"cause.{code}", **values),
+        next=_next(job, code),
+    )
+
+
+def failure_of(job: Job) -> Failure | None:
+    """Return the failure record of the task that failed first."""
+    for task in job.tasks:
+        if task.task == job.failed_task and task.outcome is not None:
+            return task.outcome.failure
+    return None
+
+
+def _code(job: Job, failure: Failure | None) -> str:
+    if job.state is JobState.SUCCEEDED:
+        return "done"
+    reason = job.reason or Reason.PLATFORM_FAILED
+    if reason is not Reason.SCRIPT_FAILED or failure is None:
+        return reason.value
+    if failure.exception:
+        return "exception" if failure.where else "exception_elsewhere"
+    if failure.signal in _CRASHES:
+        return "crashed"
+    return f"exit_{_EXIT_CODES.get(failure.exit_code or 0, 'code')}"
+
+
+def _values(job: Job, failure: Failure | None) -> Mapping[str, object]:
+    failure = failure or Failure()
+    where = failure.where or Frame("", 0)
+    started, ended = job.started or job.created, job.ended or job.created
+    return {
+        "name": job.name,
+        "entry": job.spec.entry,
+        "task": job.failed_task,
+        "exception": failure.exception,
+        "message": _one_line(failure.message),
+        "file": where.file,
+        "line": where.line,
+        "function": where.function or "<module>",
+        "exit_code": failure.exit_code,
+        "signal": failure.signal,
+        "path": failure.disk_full,
+        "detail": _one_line(failure.detail or job.detail),
+        "seconds": f"{ended - started:.1f}",
+        "timeout": f"{job.spec.timeout:g}",
+        "attempts": job.attempt,
+    }
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _next(job: Job, code: str) -> str:
+    if code == "done":
+        outputs = list(job.spec.outputs.values())
+        return f"danlu store ls -r {outputs[0]}" if outputs else f"danlu logs {job.name}"
+    if code in ("stopped_by_user", "agent_lost", "store_unavailable", "killed"):
+        return f"danlu rerun {job.name}"
+    if code in ("platform_failed", "prepare_failed", "disk_full"):
+        return "danlu doctor"
+    if code == "fetch_failed":
+        return f"danlu show {job.name}"
+    return f"danlu logs {job.name} --tail 50"

@@ -1,0 +1,158 @@
+"""From a request to a job that can be kept: every fault is told here, before anything is stored."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from danlu import dialects
+from danlu.errors import DanluError, InvalidJob, NotFound, Refused, StorageError, suggestion
+from danlu.executors.api import Capacity
+from danlu.job.job import Job
+from danlu.job.spec import JobSpec, Resources
+from danlu.settings import Settings
+from danlu.storage.archive import Limits, names
+from danlu.storage.locate import Location, Stores
+
+Faults = list[tuple[str, str]]
+
+
+def read(request: Mapping[str, Any]) -> JobSpec:
+    """Understand a request in the words of its dialect.
+
+    Raises:
+        InvalidJob: every fault at once.
+    """
+    name = request.get("dialect", "modelarts")
+    if not isinstance(name, str):
+        raise InvalidJob([("dialect", f"must be a name, got {name!r}.")])
+    return dialects.get(name).read(request)
+
+
+def fill_resources(
+    spec: JobSpec, settings: Settings, capacity: Capacity
+) -> tuple[JobSpec, list[str], Faults]:
+    """Put the numbers of the flavor in, and settle GPUs where there are none."""
+    asked, notes, faults = spec.resources, [], []
+    flavor = settings.flavors.get(asked.flavor)
+    if asked.flavor and flavor is None:
+        hint = suggestion(asked.flavor, settings.flavors)
+        faults.append(("flavor", f"there is no flavor named {asked.flavor!r}. {hint}"))
+    gpus = asked.gpus or (flavor.gpus if flavor else 0)
+    if gpus and not capacity.gpus:
+        sentence = f"{gpus} asked for on each node, and this machine has no GPU"
+        if settings.strict_gpus:
+            faults.append(("gpus", f"{sentence} (strict_gpus is set)."))
+        else:
+            notes.append(f"gpus: {sentence}: the job runs on CPU.")
+            gpus = 0
+    filled = Resources(
+        nodes=asked.nodes,
+        cpus=asked.cpus or (flavor.cpus if flavor else 1.0),
+        memory=asked.memory or (flavor.memory if flavor else 0),
+        gpus=gpus,
+        flavor=asked.flavor,
+    )
+    return replace(spec, resources=filled), notes, faults
+
+
+class Ground:
+    """Looks at the store before a job may start: is the code there, can the output be written."""
+
+    def __init__(self, stores: Stores, limits: Limits) -> None:
+        self._stores = stores
+        self._limits = limits
+
+    def check(self, spec: JobSpec, living: Iterable[Job]) -> tuple[list[str], Faults]:
+        """Return notes and faults."""
+        faults: Faults = [*self._code(spec), *overlaps(spec), *_taken(spec, living)]
+        notes: list[str] = []
+        for name, uri in spec.inputs.items():
+            faults += self._input(name, uri)
+        for name, uri in spec.outputs.items():
+            more_notes, more_faults = self._output(name, uri)
+            notes += more_notes
+            faults += more_faults
+        return notes, faults
+
+    def _code(self, spec: JobSpec) -> Faults:
+        try:
+            location = self._stores.at(spec.code)
+            if spec.code.endswith((".tar.gz", ".zip")):
+                if location.storage.stat(location.key) is None:
+                    return [("code", f"there is nothing at {spec.code!r}.")]
+                with location.storage.open(location.key) as file:
+                    files = names(file, self._limits)
+            else:
+                files = [name for name, _ in location.tree()]
+        except DanluError as error:
+            return [("code", error.message)]
+        if not files:
+            return [("code", f"there is nothing at {spec.code!r}.")]
+        if spec.entry not in files:
+            python = [name for name in files if name.endswith(".py")]
+            there = f"Its Python files: {', '.join(sorted(python)[:8]) or 'none'}."
+            return [("boot_file", f"{spec.entry!r} is not in the code directory. {there}")]
+        return []
+
+    def _input(self, name: str, uri: str) -> Faults:
+        try:
+            if next(iter(self._stores.at(uri).tree()), None) is None:
+                return [(name, f"there is nothing at {uri!r}.")]
+        except DanluError as error:
+            return [(name, error.message)]
+        return []
+
+    def _output(self, name: str, uri: str) -> tuple[list[str], Faults]:
+        try:
+            location = self._stores.at(uri)
+            there = sum(1 for _ in location.tree())
+            _try_to_write(location)
+        except (Refused, NotFound) as error:
+            return [], [(name, error.message)]
+        except (StorageError, OSError) as error:
+            return [], [(name, f"{uri!r} cannot be written: {error}")]
+        if not there:
+            return [], []
+        files = "1 file" if there == 1 else f"{there} files"
+        return [f"{name}: {uri} is not empty ({files}); what the script writes may replace it."], []
+
+
+def overlaps(spec: JobSpec) -> Faults:
+    """An output inside an input or the code (or around it) would feed on itself."""
+    faults = []
+    sources = {"code": spec.code, **spec.inputs}
+    for name, uri in spec.outputs.items():
+        for other, source in sources.items():
+            if _overlap(uri, source):
+                faults.append((name, f"{uri!r} overlaps with {other} {source!r}."))
+        sources[name] = uri
+    return faults
+
+
+def _taken(spec: JobSpec, living: Iterable[Job]) -> Faults:
+    return [
+        (name, f"{uri!r} is an output of job {job.name!r}, which has not ended.")
+        for job in living
+        for name, uri in spec.outputs.items()
+        for other in job.spec.outputs.values()
+        if _overlap(uri, other)
+    ]
+
+
+def _overlap(one: str, other: str) -> bool:
+    a, b = _parts(one), _parts(other)
+    shorter = min(len(a), len(b))
+    return a[:shorter] == b[:shorter]
+
+
+def _parts(uri: str) -> Sequence[str]:
+    scheme, _, path = uri.partition("://")
+    # The four object-store schemes share their buckets.
+    return ("file" if scheme == "file" else "store", *PurePosixPath(path).parts)
+
+
+def _try_to_write(location: Location) -> None:
+    key = f"{location.key}/.danlu-write-check".lstrip("/")
+    location.storage.write(key, b"")
+    location.storage.delete(key)

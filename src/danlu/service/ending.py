@@ -1,0 +1,64 @@
+"""What is given back when a job has ended, and what is thrown away when it has long ended."""
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from danlu.executors.api import Executor
+from danlu.job.job import Job
+from danlu.job.state import JobState
+from danlu.records.api import Records
+from danlu.service.keys import SecretFiles
+from danlu.settings import Settings
+from danlu.storage.cache import ContentCache
+
+log = logging.getLogger(__name__)
+
+_HOUR = 3600.0
+_ENDED = tuple(state for state in JobState if state.final)
+
+
+class Ending:
+    def __init__(
+        self,
+        records: Records,
+        executor: Executor,
+        secrets: SecretFiles,
+        settings: Settings,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._records = records
+        self._executor = executor
+        self._secrets = secrets
+        self._settings = settings
+        self._cache = ContentCache(Path(settings.cache), settings.cache_limit)
+        self._clock = clock
+        self._kept_house = 0.0
+
+    def of(self, job: Job) -> None:
+        """Give back everything an ended job held. Harmless when repeated."""
+        self._secrets.drop(job.id)
+        self.room_of(job.id)
+
+    def room_of(self, job_id: str) -> None:
+        self._executor.release(job_id)
+        self._cache.unpin(job_id)
+
+    def keep_house(self) -> None:
+        """Once an hour: the cache within its limit, and no log older than its days."""
+        now = self._clock()
+        if now - self._kept_house < _HOUR:
+            return
+        self._kept_house = now
+        self._cache.evict()
+        self._drop_old_logs(now - self._settings.log_days * 24 * _HOUR)
+
+    def _drop_old_logs(self, oldest: float) -> None:
+        before = ""
+        while page := self._records.page(states=_ENDED, limit=500, before=before):
+            for job in page:
+                if job.ended is not None and job.ended < oldest:
+                    self._executor.remove(job.id)
+            before = page[-1].id

@@ -1,0 +1,226 @@
+"""What the platform does with jobs; plain Python that knows no HTTP."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO
+
+from danlu.errors import Conflict, InvalidJob, Unavailable
+from danlu.executors.api import Capacity, Executor
+from danlu.job.job import Change, Job, new_id
+from danlu.job.plan import Task
+from danlu.job.spec import JobSpec
+from danlu.job.state import JobState
+from danlu.records.api import Records
+from danlu.service.code import CodeArchives
+from danlu.service.draft import Ground, fill_resources, read
+from danlu.service.keys import SecretFiles
+from danlu.service.lines import Lines, LogView
+from danlu.service.planning import roles_of, tasks_of
+from danlu.settings import Settings
+from danlu.storage.archive import Limits
+from danlu.storage.locate import Stores
+from danlu.taskdir.log import Chunk
+
+_CAS_TRIES = 20
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a job would be; nothing of it was kept."""
+
+    job: Job
+    tasks: tuple[Task, ...]
+
+
+class Service:
+    def __init__(
+        self,
+        records: Records,
+        executor: Executor,
+        settings: Settings,
+        secrets: SecretFiles,
+        *,
+        wake: Callable[[], None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        stores = Stores(settings.store)
+        limits = Limits(total=settings.code_limit, files=settings.code_files)
+        self._records = records
+        self._executor = executor
+        self._settings = settings
+        self._secrets = secrets
+        self._wake = wake
+        self._clock = clock
+        self._ground = Ground(stores, limits)
+        self._logs = LogView(records, executor)
+        self.code = CodeArchives(stores, limits)
+
+    def submit(
+        self,
+        request: Mapping[str, Any],
+        *,
+        token: str = "",
+        secrets: Mapping[str, str] | None = None,
+        parent: str = "",
+    ) -> Job:
+        """Accept a job: durable when this returns. A repeat with the same token changes nothing.
+
+        Raises:
+            InvalidJob: every fault of the request; nothing was kept.
+            Conflict: the name is taken.
+        """
+        known = self._records.by_token(token) if token else None
+        if known is not None:
+            return known
+        values = dict(secrets or {})
+        draft = self._draft({**request, "secrets": sorted(values)} if values else request)
+        job = replace(draft, parent=parent)
+        self._secrets.keep(job.id, values)
+        try:
+            accepted = self._records.add(job, token)
+        except BaseException:
+            self._secrets.drop(job.id)
+            raise
+        if accepted.id != job.id:
+            self._secrets.drop(job.id)  # the same token came twice at once
+        self._wake()
+        return accepted
+
+    def plan(self, request: Mapping[str, Any]) -> Planned:
+        """Return what :meth:`submit` would start: exact arguments, environment and files."""
+        job = self._draft(request)
+        places = self._executor.place(job.id, roles_of(job))
+        return Planned(job, tasks_of(job, places, self._settings))
+
+    def get(self, reference: str) -> Job:
+        """Return a job with its tasks as they are now."""
+        job = self._records.get(reference)
+        if job.plan and not job.state.final and job.state is not JobState.QUEUED:
+            return replace(job, tasks=tuple(self._executor.poll(job.id, job.plan)))
+        return job
+
+    def page(
+        self,
+        *,
+        states: Sequence[JobState] = (),
+        name: str = "",
+        limit: int = 50,
+        before: str = "",
+    ) -> Sequence[Job]:
+        """Return jobs, newest first."""
+        return self._records.page(states=states, name=name, limit=limit, before=before)
+
+    def stop(self, reference: str, grace: float | None = None) -> Job:
+        """Ask a job to end. Stopping an ended job is no error and changes nothing."""
+        for _ in range(_CAS_TRIES):
+            job = self._records.get(reference)
+            if job.state.final or (job.stop_requested and grace is None):
+                return job
+            saved = self._records.save(replace(job, stop_requested=True, stop_grace=grace))
+            if saved is not None:
+                self._wake()
+                return saved
+        raise Unavailable(f"Job {reference!r} changes too fast; try again.")
+
+    def remove(self, reference: str) -> Job:
+        """Forget an ended job and its files.
+
+        Raises:
+            Conflict: it has not ended.
+        """
+        job = self._records.get(reference)
+        if not job.state.final:
+            raise Conflict(
+                f"Job {job.name!r} is {job.state.value}; only an ended job can be removed.",
+                hint=f"Stop it first: danlu stop {job.name}",
+            )
+        self._executor.release(job.id)
+        self._executor.remove(job.id)
+        self._records.remove(job.id)
+        return job
+
+    def rerun(
+        self,
+        reference: str,
+        parameters: Mapping[str, Any],
+        *,
+        token: str = "",
+        secrets: Mapping[str, str] | None = None,
+    ) -> Job:
+        """Submit a job again, as it was asked for, with some parameters changed."""
+        old = self._records.get(reference)
+        request = dict(old.request)
+        request.pop("name", None)
+        request["parameters"] = {**request.get("parameters", {}), **parameters}
+        missing = sorted(set(old.spec.secrets) - set(secrets or {}))
+        if missing:
+            names = " ".join(f"--secret {name}" for name in missing)
+            raise InvalidJob([("secrets", f"an ended job's are gone; give them again: {names}.")])
+        return self.submit(request, token=token, secrets=secrets, parent=old.id)
+
+    def lines(
+        self,
+        reference: str,
+        *,
+        cursor: str = "",
+        attempt: int | None = None,
+        tasks: Sequence[str] = (),
+        tail: int | None = None,
+    ) -> Lines:
+        """Return what the tasks wrote since ``cursor``, merged, line by line."""
+        return self._logs.lines(reference, cursor=cursor, attempt=attempt, tasks=tasks, tail=tail)
+
+    def raw_log(
+        self, reference: str, task: str, *, attempt: int | None = None, offset: int = 0
+    ) -> Chunk:
+        """Return the bytes a task wrote, from ``offset`` on."""
+        return self._logs.raw(reference, task, attempt=attempt, offset=offset)
+
+    def code_known(self, digest: str) -> bool:
+        return self.code.known(digest)
+
+    def accept_code(self, digest: str, stream: BinaryIO) -> str:
+        return self.code.accept(digest, stream)
+
+    def capacity(self) -> Capacity:
+        return self._executor.capacity()
+
+    def busy(self) -> int:
+        """Return how many jobs have not ended."""
+        return len(self._records.living())
+
+    def _draft(self, request: Mapping[str, Any]) -> Job:
+        spec = read(request)
+        spec, notes, faults = fill_resources(spec, self._settings, self._executor.capacity())
+        more_notes, more_faults = self._ground.check(spec, self._records.living())
+        job = self._named(spec, request, (*notes, *more_notes))
+        try:
+            if not faults:
+                self._executor.place(job.id, roles_of(job))
+        except InvalidJob as error:
+            more_faults += error.faults
+        if faults or more_faults:
+            raise InvalidJob([*faults, *more_faults])
+        return job
+
+    def _named(self, spec: JobSpec, request: Mapping[str, Any], notes: tuple[str, ...]) -> Job:
+        now = self._clock()
+        job_id = new_id(now)
+        name = spec.name or f"{_slug(spec.entry)}-{job_id[-4:]}"
+        return Job(
+            id=job_id,
+            name=name,
+            spec=replace(spec, name=name),
+            request=dict(request),
+            created=now,
+            notes=notes,
+            history=(Change(JobState.QUEUED, now, 1),),
+        )
+
+
+def _slug(entry: str) -> str:
+    stem = PurePosixPath(entry).stem
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in stem)
+    return kept[:48].strip("-") or "job"

@@ -1,0 +1,47 @@
+"""The secrets of living jobs: one file each, for the owner's eyes only.
+
+They are kept so that a retry has them too, and removed when the job has ended. They are in no
+record, no plan, no log and no argument list.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+
+class SecretFiles:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, job_id: str, secrets: Mapping[str, str]) -> None:
+        if not secrets:
+            return
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target = self._path(job_id)
+        temporary = target.with_suffix(".tmp")
+        temporary.unlink(missing_ok=True)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(dict(secrets), file)
+        os.replace(temporary, target)
+
+    def of(self, job_id: str) -> Mapping[str, str]:
+        try:
+            found: dict[str, str] = json.loads(self._path(job_id).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        return found
+
+    def drop(self, job_id: str) -> None:
+        self._path(job_id).unlink(missing_ok=True)
+
+    def drop_all_but(self, living: Iterable[str]) -> None:
+        """Remove what a crash between two steps may have left."""
+        keep = {f"{job_id}.json" for job_id in living}
+        for path in self._folder.glob("*"):
+            if path.name not in keep:
+                path.unlink(missing_ok=True)
+
+    def _path(self, job_id: str) -> Path:
+        return self._folder / f"{job_id}.json"

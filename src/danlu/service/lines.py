@@ -1,0 +1,184 @@
+"""The output of a job as people read it: lines of all its tasks, merged by time.
+
+A cursor holds, for the attempt it is in, the offset of the next byte of every task; whoever keeps
+it can go on after any crash and loses nothing. Progress bars (``\\r``) are folded to their last
+state. A retry follows the attempt before it.
+"""
+
+import bisect
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from danlu.errors import NotFound, Refused
+from danlu.executors.api import Executor
+from danlu.job.job import Job
+from danlu.records.api import Records
+from danlu.taskdir.log import Chunk, LogReader
+
+_BATCH = 256 << 10
+_LONGEST_LINE = 64 << 10  # a longer one is shown in pieces
+
+
+@dataclass(frozen=True)
+class Line:
+    task: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Lines:
+    """``partial``: what tasks have begun to write and not ended with a newline, for a live view.
+
+    ``ended``: the job has ended and every line was given out.
+    """
+
+    lines: tuple[Line, ...]
+    cursor: str
+    ended: bool
+    attempt: int
+    partial: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Timed:
+    at: float
+    task: str
+    offset: int
+    text: str
+
+
+class LogView:
+    def __init__(self, records: Records, executor: Executor) -> None:
+        self._records = records
+        self._executor = executor
+
+    def lines(
+        self,
+        reference: str,
+        *,
+        cursor: str,
+        attempt: int | None,
+        tasks: Sequence[str],
+        tail: int | None,
+    ) -> Lines:
+        # The state is read before the logs: an end seen here means the logs are complete.
+        job = self._records.get(reference)
+        current, offsets = _parse(cursor) if cursor else (attempt or _first(job, tail), {})
+        last = attempt is not None or current >= job.attempt
+        closed = job.state.final or current < job.attempt
+        found: list[_Timed] = []
+        partial: dict[str, str] = {}
+        drained = True
+        for task in self._tasks(job, current, tasks):
+            reader = self._executor.logs(job.id, current, task)
+            start = offsets.get(task, 0 if tail is None or cursor else -_BATCH)
+            batch = _read(reader, task, start, closed=closed)
+            found += batch.lines
+            offsets[task] = batch.next
+            drained = drained and batch.drained
+            if batch.partial:
+                partial[task] = batch.partial
+        found.sort(key=lambda line: (line.at, line.task, line.offset))
+        if tail is not None and not cursor:
+            found = found[-tail:] if tail else []
+        if closed and drained and not last:
+            current, offsets = current + 1, {}
+        return Lines(
+            lines=tuple(Line(line.task, line.text) for line in found),
+            cursor=json.dumps([current, offsets], separators=(",", ":")),
+            ended=closed and drained and last,
+            attempt=current,
+            partial=partial,
+        )
+
+    def raw(self, reference: str, task: str, *, attempt: int | None, offset: int) -> Chunk:
+        job = self._records.get(reference)
+        (name,) = self._tasks(job, attempt or job.attempt, [task])
+        return self._executor.logs(job.id, attempt or job.attempt, name).read(offset)
+
+    def _tasks(self, job: Job, attempt: int, wanted: Sequence[str]) -> Sequence[str]:
+        if not 1 <= attempt <= job.attempt:
+            raise NotFound(
+                "attempt", str(attempt), hint=f"Job {job.name!r} has had {job.attempt} so far."
+            )
+        known = [task.name for task in job.plan]
+        for name in wanted:
+            if known and name not in known:
+                raise NotFound("task", name, known=known)
+        return wanted or known
+
+
+@dataclass(frozen=True)
+class _Batch:
+    lines: list[_Timed]
+    next: int
+    drained: bool
+    partial: str = ""
+
+
+def _read(reader: LogReader, task: str, start: int, *, closed: bool) -> _Batch:
+    chunk = reader.read(start, _BATCH)
+    at_end = chunk.next >= reader.end()
+    body, rest = _split(chunk.data, whole=closed and at_end)
+    clock = _Clock(reader)
+    lines = []
+    if chunk.skipped and start >= 0:
+        gap = f"[danlu] {chunk.skipped} bytes of output were dropped here (log_limit)"
+        lines.append(_Timed(clock.at(chunk.start), task, chunk.start - 1, gap))
+    offset = chunk.start
+    for piece in body:
+        lines.append(_Timed(clock.at(offset), task, offset, fold(piece)))
+        offset += len(piece)
+    return _Batch(lines, offset, drained=at_end and not rest, partial=fold(rest))
+
+
+def _split(data: bytes, *, whole: bool) -> tuple[list[bytes], bytes]:
+    """Return complete lines and what is left of an unfinished one."""
+    pieces = _by_newline(data)
+    if not pieces or pieces[-1].endswith(b"\n") or whole:
+        return pieces, b""
+    rest = pieces.pop()
+    if len(rest) > _LONGEST_LINE:
+        # A bar that never ends its line, or a line of megabytes: give out what there is.
+        cut = rest.rfind(b"\r") + 1 or len(rest)
+        pieces.append(rest[:cut])
+        rest = rest[cut:]
+    return pieces, rest
+
+
+def _by_newline(data: bytes) -> list[bytes]:
+    pieces = data.split(b"\n")
+    lines = [piece + b"\n" for piece in pieces[:-1]]
+    return [*lines, pieces[-1]] if pieces[-1] else lines
+
+
+def fold(line: bytes) -> str:
+    """Return a line as a terminal would show it in the end: the last state of a bar."""
+    text = line.decode("utf-8", "replace").rstrip("\r\n")
+    return next((state for state in reversed(text.split("\r")) if state), "")
+
+
+class _Clock:
+    """When a byte of a log was written, as near as its marks tell."""
+
+    def __init__(self, reader: LogReader) -> None:
+        marks = reader.marks()
+        self._offsets = [offset for offset, _ in marks]
+        self._times = [when for _, when in marks]
+
+    def at(self, offset: int) -> float:
+        index = bisect.bisect_right(self._offsets, offset) - 1
+        return self._times[index] if index >= 0 else 0.0
+
+
+def _first(job: Job, tail: int | None) -> int:
+    return 1 if tail is None else job.attempt
+
+
+def _parse(cursor: str) -> tuple[int, dict[str, int]]:
+    try:
+        attempt, offsets = json.loads(cursor)
+        return int(attempt), {str(task): int(offset) for task, offset in offsets.items()}
+    except (ValueError, TypeError, AttributeError):
+        raise Refused(f"A cursor is what an earlier answer gave, got {cursor!r}.") from None

@@ -1,0 +1,42 @@
+"""From a job and its places to the tasks that will run: plain data, shown by a dry run."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from danlu import dialects
+from danlu.job.job import Job
+from danlu.job.plan import Limits, Place, Role, Task
+from danlu.settings import Settings
+
+
+def roles_of(job: Job) -> Sequence[Role]:
+    return dialects.get(job.spec.dialect).roles(job.spec)
+
+
+def tasks_of(job: Job, places: Sequence[Place], settings: Settings) -> tuple[Task, ...]:
+    """Return one task for each place, in the words of the job's dialect."""
+    dialect = dialects.get(job.spec.dialect)
+    return tuple(
+        Task(
+            job_id=job.id,
+            job_name=job.name,
+            dialect=job.spec.dialect,
+            attempt=job.attempt,
+            place=place,
+            command=dialect.command(job.spec, place),
+            limits=limits_of(job, settings),
+            secrets=job.spec.secrets,
+        )
+        for place in (replace(place, job_id=job.id) for place in places)
+    )
+
+
+def limits_of(job: Job, settings: Settings) -> Limits:
+    return Limits(
+        heartbeat=settings.heartbeat,
+        lost_after=settings.agent_timeout,
+        grace=settings.grace,
+        mirror=settings.mirror_interval,
+        run=job.spec.timeout,
+        log=settings.log_limit,
+    )

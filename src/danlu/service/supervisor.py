@@ -1,0 +1,203 @@
+"""Moves jobs on: load, decide, apply. Everything it knows is read again after a crash.
+
+A write is refused when somebody wrote the job meanwhile (compare-and-set): then the work of this
+tick is dropped and the next one sees the newer job.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from danlu.errors import DanluError, InvalidJob, NoCapacity, Unavailable
+from danlu.executors.api import Executor
+from danlu.job.job import Job
+from danlu.job.state import JobState, Reason
+from danlu.job.status import TaskStatus
+from danlu.records.api import Records
+from danlu.service.decide import Move, decide
+from danlu.service.ending import Ending
+from danlu.service.keys import SecretFiles
+from danlu.service.planning import roles_of, tasks_of
+from danlu.settings import Settings
+
+log = logging.getLogger(__name__)
+
+_SOON = 0.02  # agents are on their way
+_LIVING = 0.25  # an agent that ends wakes us; this is for those of an earlier server
+_IDLE = 5.0
+_LONGEST_DELAY = 300.0
+_PS_GRACE = 2.0  # parameter servers hold nothing worth waiting for
+
+
+class Supervisor:
+    def __init__(
+        self,
+        records: Records,
+        executor: Executor,
+        settings: Settings,
+        secrets: SecretFiles,
+        ending: Ending,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._records = records
+        self._executor = executor
+        self._settings = settings
+        self._secrets = secrets
+        self._ending = ending
+        self._clock = clock
+        self._woken = threading.Event()
+        self._closed = False
+        self._changed: Callable[[], None] = lambda: None
+
+    def on_change(self, tell: Callable[[], None]) -> None:
+        """Call ``tell`` after every move of a job."""
+        self._changed = tell
+
+    def wake(self) -> None:
+        """Look now, not later. From any thread."""
+        self._woken.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self.wake()
+
+    def run(self) -> None:
+        """Tick until closed."""
+        self._tidy_after_crash()
+        while not self._closed:
+            self._woken.clear()
+            try:
+                pause = self.tick()
+            except Exception:
+                log.exception("tick failed")
+                pause = 1.0
+            self._woken.wait(pause)
+
+    def tick(self) -> float:
+        """Advance every living job as far as it goes now; return seconds until the next look."""
+        jobs = self._records.living()
+        room = True
+        for job in jobs:
+            # Nobody overtakes: a large job at the head of the queue gets its room in the end.
+            if not room and job.state is JobState.QUEUED and not job.stop_requested:
+                continue
+            room = self._advance_safely(job) and room
+        self._ending.keep_house()
+        return self._pause(jobs)
+
+    def _pause(self, jobs: Sequence[Job]) -> float:
+        if any(job.state is JobState.STARTING for job in jobs):
+            return _SOON
+        return _LIVING if jobs else _IDLE
+
+    def _advance_safely(self, job: Job) -> bool:
+        """Return False when the job waits for room."""
+        try:
+            return self._advance(job)
+        except Unavailable as error:
+            log.warning("advance later job=%s because=%s", job.id, error)
+        except Exception as error:
+            log.exception("advance failed job=%s", job.id)
+            self._give_up(job, error)
+        return True
+
+    def _advance(self, job: Job) -> bool:
+        current: Job | None = job
+        while current is not None and not current.state.final:
+            if current.state is JobState.QUEUED:
+                if self._must_wait(current):
+                    return True
+                try:
+                    current = self._launch(current)
+                except NoCapacity:
+                    return False
+            else:
+                current = self._step(current)
+        return True
+
+    def _must_wait(self, job: Job) -> bool:
+        return not job.stop_requested and job.not_before > self._clock()
+
+    def _launch(self, job: Job) -> Job | None:
+        if job.stop_requested:
+            return self._apply(job, (), Move(JobState.STOPPED, Reason.STOPPED_BY_USER))
+        places = self._executor.reserve(job.id, roles_of(job))
+        planned = replace(job, plan=tasks_of(job, places, self._settings), tasks=())
+        return self._save(planned.moved(JobState.STARTING, self._clock()))
+
+    def _step(self, job: Job) -> Job | None:
+        gone = False
+        if job.state is JobState.STARTING:
+            self._executor.start(job.id, job.plan, self._secrets.of(job.id))
+        elif job.state is JobState.STOPPING:
+            gone = self._executor.stop(job.id, job.plan, grace=self._grace(job))
+        tasks = self._executor.poll(job.id, job.plan)
+        move = decide(job, tasks, timeout=self._settings.agent_timeout, gone=gone)
+        return None if move is None else self._apply(job, tasks, move)
+
+    def _grace(self, job: Job) -> float:
+        if job.reason is Reason.DONE:
+            return min(_PS_GRACE, self._settings.grace)
+        return self._settings.grace if job.stop_grace is None else job.stop_grace
+
+    def _apply(self, job: Job, tasks: Sequence[TaskStatus], move: Move) -> Job | None:
+        moved = job.moved(move.state, self._clock(), move.reason)
+        moved = replace(
+            moved, tasks=tuple(tasks), failed_task=move.failed_task or moved.failed_task
+        )
+        if move.state is JobState.QUEUED:
+            moved = self._again(moved)
+        saved = self._save(moved)
+        if saved is not None and saved.state.final:
+            self._ending.of(saved)
+        return saved
+
+    def _again(self, job: Job) -> Job:
+        reason = job.reason or Reason.AGENT_LOST
+        delay = min(self._settings.retry_delay * 2 ** (job.attempt - 1), _LONGEST_DELAY)
+        return replace(
+            job,
+            attempt=job.attempt + 1,
+            retried={**job.retried, reason.value: job.retried.get(reason.value, 0) + 1},
+            not_before=self._clock() + delay,
+            failed_task="",
+        )
+
+    def _give_up(self, job: Job, error: Exception) -> None:
+        """End a job that cannot be brought to run. What runs already is looked at again."""
+        detail = error.message if isinstance(error, DanluError) else repr(error)
+        told = replace(job, detail=detail)
+        if job.state is JobState.QUEUED:
+            user = isinstance(error, InvalidJob)
+            reason = Reason.PREPARE_FAILED if user else Reason.PLATFORM_FAILED
+            self._apply(told, (), Move(JobState.FAILED, reason))
+        elif (
+            job.state is JobState.STARTING
+            and self._since_change(job) > self._settings.agent_timeout
+        ):
+            self._apply(told, job.tasks, Move(JobState.STOPPING, Reason.PLATFORM_FAILED))
+
+    def _since_change(self, job: Job) -> float:
+        return self._clock() - job.history[-1].at
+
+    def _save(self, job: Job) -> Job | None:
+        saved = self._records.save(job)
+        if saved is None:
+            log.debug("written by somebody else job=%s", job.id)
+            self.wake()
+            return None
+        reason = saved.reason.value if saved.reason else "-"
+        log.info("advance job=%s to=%s reason=%s", saved.id, saved.state.value, reason)
+        self._changed()
+        return saved
+
+    def _tidy_after_crash(self) -> None:
+        """Give back what jobs held whose end was recorded and not yet acted upon."""
+        living = {job.id for job in self._records.living()}
+        for job_id in self._executor.held():
+            if job_id not in living:
+                self._ending.room_of(job_id)
+        self._secrets.drop_all_but(living)

@@ -1,0 +1,115 @@
+"""An executor whose tasks do what a test says, in no time: for what is decided above it."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from danlu.errors import InvalidJob, NoCapacity
+from danlu.executors.api import Capacity
+from danlu.job.plan import Place, Role, Task
+from danlu.job.state import Reason
+from danlu.job.status import Failure, Outcome, TaskStatus
+from danlu.taskdir.files import TaskDir
+from danlu.taskdir.local import FileCarrier
+from danlu.taskdir.log import LogReader
+
+
+@dataclass
+class ClockworkExecutor:
+    """Room for ``cpus``; a started task lives until the test ends it, or until it is stopped.
+
+    ``stubborn`` tasks outlive a stop until the test says otherwise.
+    """
+
+    folder: Path
+    cpus: float = 2
+    gpus: tuple[str, ...] = ()
+    stubborn: bool = False
+    places: dict[str, Sequence[Place]] = field(default_factory=dict)
+    tasks: dict[tuple[str, int, str], TaskStatus] = field(default_factory=dict)
+    started: list[str] = field(default_factory=list)  # job/attempt/task, in order, once each start
+    secrets: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
+    _ticks: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def capacity(self) -> Capacity:
+        return Capacity(cpus=self.cpus, memory=0, gpus=self.gpus)
+
+    def place(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+        if _cpus(roles) > self.cpus:
+            raise InvalidJob([("nodes", f"{_cpus(roles):g} cores asked, {self.cpus:g} there.")])
+        return [
+            Place(role.name, index, cpus=role.cpus, decides=role.decides)
+            for role in roles
+            for index in range(role.count)
+        ]
+
+    def reserve(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+        if job_id not in self.places:
+            used = sum(place.cpus for held in self.places.values() for place in held)
+            if used + _cpus(roles) > self.cpus:
+                raise NoCapacity("no room")
+            self.places[job_id] = self.place(job_id, roles)
+        return self.places[job_id]
+
+    def start(self, job_id: str, tasks: Sequence[Task], secrets: Mapping[str, str]) -> None:
+        self.secrets[job_id] = dict(secrets)
+        for task in tasks:
+            key = (job_id, task.attempt, task.name)
+            if key not in self.tasks:
+                place = task.place
+                self.tasks[key] = TaskStatus(
+                    place.role, place.index, decides=place.decides, claimed=True
+                )
+                self.started.append("/".join(map(str, key)))
+
+    def poll(self, job_id: str, tasks: Sequence[Task]) -> Sequence[TaskStatus]:
+        return [self.tasks[job_id, task.attempt, task.name] for task in tasks]
+
+    def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
+        return self.files(job_id, attempt, task).log_reader()
+
+    def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float) -> bool:
+        for task in tasks:
+            key = (job_id, task.attempt, task.name)
+            if self.tasks[key].outcome is None and not self.tasks[key].lost:
+                if self.stubborn:
+                    return False
+                self.end(*key, reason=Reason.STOPPED_BY_USER)
+        return True
+
+    def release(self, job_id: str) -> None:
+        self.places.pop(job_id, None)
+
+    def held(self) -> Sequence[str]:
+        return list(self.places)
+
+    def remove(self, job_id: str) -> None:
+        self.removed.append(job_id)
+
+    # What a test does.
+
+    def end(
+        self,
+        job_id: str,
+        attempt: int,
+        task: str,
+        *,
+        reason: Reason = Reason.DONE,
+        failure: Failure | None = None,
+    ) -> None:
+        outcome = Outcome(attempt, reason, 0, float(next(self._ticks)), failure)
+        key = (job_id, attempt, task)
+        self.tasks[key] = replace(self.tasks[key], outcome=outcome)
+
+    def lose(self, job_id: str, attempt: int, task: str) -> None:
+        key = (job_id, attempt, task)
+        self.tasks[key] = replace(self.tasks[key], lost=True)
+
+    def files(self, job_id: str, attempt: int, task: str) -> TaskDir:
+        return TaskDir(FileCarrier(self.folder / job_id), attempt, task)
+
+
+def _cpus(roles: Sequence[Role]) -> float:
+    return sum(role.cpus * role.count for role in roles)

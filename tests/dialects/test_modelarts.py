@@ -1,0 +1,174 @@
+import pytest
+
+from danlu.dialects import modelarts
+from danlu.errors import InvalidJob
+from danlu.job.plan import Place
+from danlu.testing.dialect import DialectContract
+
+REQUEST = {"code": "obs://bucket/mnist-code", "boot_file": "train.py"}
+MNIST = {
+    **REQUEST,
+    "data_url": "obs://bucket/mnist",
+    "train_url": "obs://bucket/out",
+    "parameters": {"max_steps": 1000},
+}
+
+
+class TestModelArts(DialectContract):
+    @pytest.fixture
+    def dialect(self):
+        return modelarts
+
+    @pytest.fixture
+    def request_of(self):
+        return REQUEST
+
+
+def command(request, **place):
+    spec = modelarts.read(request)
+    return modelarts.command(spec, Place("worker", 0, job_id="j1", **place))
+
+
+def test_channels_become_local_directories_with_the_services_names():
+    assert command(MNIST).args == (
+        "--max_steps=1000",
+        "--data_url=/home/ma-user/modelarts/inputs/data_url_0",
+        "--train_url=/home/ma-user/modelarts/outputs/train_url_0",
+    )
+
+
+def test_no_argument_is_passed_that_nobody_asked_for():
+    assert command(REQUEST).args == ()
+
+
+def test_names_of_inputs_and_outputs_are_the_users_to_choose():
+    request = {
+        **REQUEST,
+        "inputs": {"images": "obs://b/i", "labels": "obs://b/l"},
+        "outputs": {"model": "obs://b/m"},
+    }
+
+    assert command(request).args == (
+        "--images=/home/ma-user/modelarts/inputs/images_0",
+        "--labels=/home/ma-user/modelarts/inputs/labels_0",
+        "--model=/home/ma-user/modelarts/outputs/model_0",
+    )
+
+
+def test_a_channel_can_be_announced_by_the_environment_instead():
+    told = command({**MNIST, "from_environment": ["data_url"]})
+
+    assert told.env["data_url"] == "/home/ma-user/modelarts/inputs/data_url_0"
+    assert not any(word.startswith("--data_url") for word in told.args)
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [("", "--v="), ("a b", "--v=a b"), (True, "--v=true"), (0.1, "--v=0.1"), ("x=y", "--v=x=y")],
+)
+def test_a_parameter_is_one_word_whatever_it_holds(value, word):
+    assert command({**REQUEST, "parameters": {"v": value}}).args == (word,)
+
+
+def test_the_code_keeps_the_last_level_of_its_path():
+    told = command(MNIST)
+
+    assert told.run == "/home/ma-user/modelarts/user-job-dir/mnist-code/train.py"
+    assert told.cwd == "/home/ma-user/modelarts/user-job-dir/mnist-code"
+    assert told.fetch[0].to == "/home/ma-user/modelarts/user-job-dir/mnist-code"
+
+
+def test_code_from_this_machine_is_named_by_where_it_came_from():
+    request = {**REQUEST, "code": "danlu://code/ab.tar.gz", "code_origin": "file:///w/my%20code"}
+
+    assert command(request).cwd.endswith("/user-job-dir/my%20code")
+    assert command(request).fetch[0].archive
+
+
+def test_the_boot_files_directory_and_the_code_directory_are_importable():
+    told = command({**REQUEST, "boot_file": "tools/train.py"})
+    code = "/home/ma-user/modelarts/user-job-dir/mnist-code"
+
+    assert told.sys_path == (f"{code}/tools", code)
+    assert told.env["LD_LIBRARY_PATH"] == code
+
+
+def test_a_boot_file_may_be_named_by_its_whole_uri():
+    request = {**REQUEST, "boot_file": "obs://bucket/mnist-code/a/train.py"}
+
+    assert modelarts.read(request).entry == "a/train.py"
+
+
+@pytest.mark.parametrize(
+    "boot_file", ["/etc/x.py", "../x.py", "a/../../x.py", "obs://other/train.py"]
+)
+def test_a_boot_file_outside_the_code_directory_is_refused(boot_file):
+    with pytest.raises(InvalidJob, match="must lie inside the code directory"):
+        modelarts.read({**REQUEST, "boot_file": boot_file})
+
+
+def test_the_environment_is_the_services():
+    env = command(MNIST).env
+
+    assert env["MA_HOME"] == env["HOME"] == "/home/ma-user"
+    assert env["MA_JOB_DIR"] == "/home/ma-user/modelarts/user-job-dir"
+    assert env["MA_MOUNT_PATH"] == "/home/ma-user/modelarts"
+    assert env["MA_LOG_DIR"] == "/home/ma-user/modelarts/log"
+    assert env["MA_CURRENT_INSTANCE_NAME"] == "modelarts-job-j1-worker-0"
+    assert (env["MA_NUM_HOSTS"], env["VC_TASK_INDEX"], env["MA_NUM_GPUS"]) == ("1", "0", "0")
+
+
+def test_a_users_variable_wins():
+    assert command({**REQUEST, "env": {"MA_HOME": "/x"}}).env["MA_HOME"] == "/x"
+
+
+def test_scratch_and_home_are_the_jobs_own():
+    assert command(MNIST).private == ("/cache", "/home/ma-user")
+    assert "/cache" in command(MNIST).folders
+
+
+def test_two_nodes_are_a_ps_and_a_worker_on_each():
+    spec = modelarts.read({**MNIST, "nodes": 2, "gpus": 4})
+    peers = {"ps": ("10.0.0.1:1", "10.0.0.2:1"), "worker": ("10.0.0.1:2", "10.0.0.2:2")}
+    place = Place("worker", 1, gpus=("0", "1", "2", "3"), peers=peers)
+
+    assert [(r.name, r.count, r.decides) for r in modelarts.roles(spec)] == [
+        ("ps", 2, False),
+        ("worker", 2, True),
+    ]
+    assert modelarts.command(spec, place).args[3:] == (
+        "--job_name=worker",
+        "--task_index=1",
+        "--ps_hosts=10.0.0.1:1,10.0.0.2:1",
+        "--worker_hosts=10.0.0.1:2,10.0.0.2:2",
+        "--num_gpus=4",
+    )
+
+
+def test_a_parameter_server_leaves_the_outputs_alone():
+    spec = modelarts.read({**MNIST, "nodes": 2})
+
+    assert modelarts.command(spec, Place("ps", 0, decides=False)).push == ()
+
+
+def test_all_faults_of_a_request_are_told_at_once():
+    with pytest.raises(InvalidJob) as caught:
+        modelarts.read({"boot_file": "run.sh", "code": "", "parameter": {}, "data_url": "here"})
+
+    assert caught.value.faults == (
+        ("code_dir", "must be the URI of the code directory."),
+        ("boot_file", "'run.sh' is not a Python file; ModelArts starts no other."),
+        ("data_url", "must be a URI such as obs://bucket/path, got 'here'."),
+        ("parameter", "is not a field. Did you mean 'parameters'?"),
+    )
+
+
+@pytest.mark.parametrize("name", ["max steps", "", "a" * 65, "步数", "x=y"])
+def test_a_parameter_that_is_no_flag_is_refused(name):
+    with pytest.raises(InvalidJob, match="is no flag"):
+        modelarts.read({**REQUEST, "parameters": {name: "1"}})
+
+
+def test_a_parameter_may_not_hide_a_channel():
+    with pytest.raises(InvalidJob, match="is the name of an input or output"):
+        modelarts.read({**MNIST, "parameters": {"data_url": "x"}})

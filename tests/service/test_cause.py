@@ -1,0 +1,104 @@
+import pytest
+
+from danlu.job.state import JobState, Reason
+from danlu.job.status import Failure, Frame
+from danlu.service.cause import explain
+from danlu.words import catalogue
+
+BY_USER = Failure(
+    exception="ValueError",
+    message="bad learning rate",
+    frames=(Frame("train.py", 3, "<module>"), Frame("model/net.py", 12, "build")),
+    exit_code=1,
+)
+
+
+@pytest.fixture
+def ended(house, request_of):
+    def end(reason, failure=None):
+        job = house.service.submit({**request_of, "name": "mnist", "retries": 0})
+        house.tick()
+        house.executor.end(job.id, 1, "worker-0", reason=reason, failure=failure)
+        house.tick()
+        return house.service.get(job.id)
+
+    return end
+
+
+def test_an_exception_is_told_with_the_users_own_file_and_line(ended):
+    cause = explain(ended(Reason.SCRIPT_FAILED, BY_USER))
+
+    assert cause.en == "ValueError: bad learning rate (model/net.py:12, in build)"
+    assert "model/net.py:12" in cause.zh
+    assert cause.next == "danlu logs mnist --tail 50"
+
+
+@pytest.mark.parametrize(
+    ("failure", "code"),
+    [
+        (Failure(exit_code=3), "exit_code"),
+        (Failure(exit_code=2), "exit_usage"),
+        (Failure(exit_code=127), "exit_not_found"),
+        (Failure(exit_code=139, signal="SIGSEGV"), "crashed"),
+        (Failure(exception="ImportError", message="no"), "exception_elsewhere"),
+        (None, "script_failed"),
+    ],
+)
+def test_what_a_script_left_behind_decides_the_words(ended, failure, code):
+    assert explain(ended(Reason.SCRIPT_FAILED, failure)).code == code
+
+
+@pytest.mark.parametrize("reason", [r for r in Reason if r is not Reason.DONE])
+def test_every_reason_has_its_sentence_in_both_languages(ended, reason):
+    cause = explain(ended(reason, Failure(detail="x", disk_full="/cache", exit_code=1)))
+
+    assert cause.en
+    assert cause.zh
+    assert cause.en != cause.zh
+    assert cause.next.startswith("danlu ")
+
+
+def test_success_says_where_the_outputs_are(house, request_of):
+    job = house.service.submit({**request_of, "train_url": "obs://bucket/out"})
+    house.tick()
+    house.executor.end(job.id, 1, "worker-0")
+    house.tick()
+
+    assert explain(house.service.get(job.id)).next == "danlu store ls -r obs://bucket/out"
+
+
+def test_a_living_job_has_no_cause(house, request_of):
+    assert explain(house.service.submit(request_of)) is None
+
+
+def test_a_message_of_many_lines_becomes_one(ended):
+    cause = explain(ended(Reason.SCRIPT_FAILED, Failure(exception="E", message="a\n b\n" * 500)))
+
+    assert "\n" not in cause.en
+    assert len(cause.en) < 400
+
+
+def test_a_job_stopped_by_its_user_is_no_failure(house, request_of):
+    job = house.service.submit(request_of)
+    house.tick()
+    house.service.stop(job.id)
+    house.tick()
+
+    assert house.service.get(job.id).state is JobState.STOPPED
+    assert explain(house.service.get(job.id)).code == "stopped_by_user"
+
+
+def test_no_sentence_is_left_over():
+    used = {r.value for r in Reason if r is not Reason.DONE} | {
+        "done",
+        "exception",
+        "exception_elsewhere",
+        "crashed",
+        "exit_code",
+        "exit_usage",
+        "exit_not_found",
+        "exit_not_executable",
+    }
+
+    kept = {key.removeprefix("cause.") for key in catalogue("en") if key.startswith("cause.")}
+    assert kept == used

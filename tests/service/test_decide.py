@@ -1,0 +1,109 @@
+import pytest
+
+from danlu.job.job import Job
+from danlu.job.spec import JobSpec
+from danlu.job.state import JobState, Reason
+from danlu.job.status import Outcome, TaskStatus
+from danlu.service.decide import Move, decide
+
+SPEC = JobSpec(name="n", dialect="modelarts", code="obs://b/c", entry="t.py", retries=2)
+
+
+def task(role="worker", index=0, reason=None, ended=1.0, **more):
+    outcome = reason and Outcome(1, reason, 0, ended)
+    return TaskStatus(role, index, decides=role != "ps", outcome=outcome, **more)
+
+
+NOT_YET = task()
+ALIVE = task(claimed=True)
+PS = task("ps", claimed=True)
+DONE = task(claimed=True, reason=Reason.DONE)
+DEAD = task(claimed=True, reason=Reason.SCRIPT_FAILED)
+QUIET = task(claimed=True, silent=61)
+NEVER_CAME = task(silent=61)
+LOST = task(claimed=True, lost=True)
+
+
+def job(state, **more):
+    return Job(id="j", name="n", spec=SPEC, created=0, state=state, **more)
+
+
+@pytest.mark.parametrize(
+    ("state", "tasks", "move"),
+    [
+        (JobState.STARTING, [NOT_YET], None),
+        (JobState.STARTING, [ALIVE, NOT_YET], None),
+        (JobState.STARTING, [ALIVE], Move(JobState.RUNNING)),
+        (JobState.STARTING, [], None),
+        (JobState.STARTING, [NEVER_CAME], Move(JobState.STOPPING, Reason.AGENT_LOST, "worker-0")),
+        (JobState.RUNNING, [ALIVE], None),
+        (JobState.RUNNING, [], None),
+        (JobState.RUNNING, [PS], None),
+        (JobState.RUNNING, [DONE], Move(JobState.SUCCEEDED, Reason.DONE)),
+        (JobState.RUNNING, [DONE, ALIVE], None),
+        (JobState.RUNNING, [PS, DONE], Move(JobState.STOPPING, Reason.DONE)),
+        (JobState.RUNNING, [DEAD], Move(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-0")),
+        (JobState.RUNNING, [QUIET], Move(JobState.STOPPING, Reason.AGENT_LOST, "worker-0")),
+        (JobState.RUNNING, [LOST], Move(JobState.STOPPING, Reason.AGENT_LOST, "worker-0")),
+    ],
+)
+def test_next_move(state, tasks, move):
+    assert decide(job(state), tasks, timeout=60, gone=False) == move
+
+
+def test_the_task_that_failed_first_is_the_cause():
+    peers = [
+        task(index=0, reason=Reason.KILLED, ended=9.0),
+        task(index=1, reason=Reason.SCRIPT_FAILED, ended=5.0),
+    ]
+
+    move = decide(job(JobState.RUNNING), peers, timeout=60, gone=False)
+
+    assert move == Move(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-1")
+
+
+def test_a_user_may_stop_what_runs():
+    move = decide(job(JobState.RUNNING, stop_requested=True), [ALIVE], timeout=60, gone=False)
+
+    assert move == Move(JobState.STOPPING, Reason.STOPPED_BY_USER)
+
+
+def test_a_job_that_is_done_is_not_stopped():
+    move = decide(job(JobState.RUNNING, stop_requested=True), [DONE], timeout=60, gone=False)
+
+    assert move == Move(JobState.SUCCEEDED, Reason.DONE)
+
+
+def test_nothing_follows_while_a_process_is_left():
+    stopping = job(JobState.STOPPING, reason=Reason.AGENT_LOST)
+
+    assert decide(stopping, [LOST], timeout=60, gone=False) is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "more", "state"),
+    [
+        (Reason.STOPPED_BY_USER, {}, JobState.STOPPED),
+        (Reason.DONE, {}, JobState.SUCCEEDED),
+        (Reason.SCRIPT_FAILED, {}, JobState.FAILED),
+        (Reason.DISK_FULL, {}, JobState.FAILED),
+        (Reason.FETCH_FAILED, {}, JobState.FAILED),
+        (Reason.AGENT_LOST, {}, JobState.QUEUED),
+        (Reason.KILLED, {}, JobState.QUEUED),
+        (Reason.STORE_UNAVAILABLE, {}, JobState.QUEUED),
+        (Reason.KILLED, {"attempt": 3, "retried": {"killed": 2}}, JobState.FAILED),
+        (Reason.OUT_OF_MEMORY, {}, JobState.QUEUED),
+        (Reason.OUT_OF_MEMORY, {"attempt": 2, "retried": {"out_of_memory": 1}}, JobState.FAILED),
+        (Reason.AGENT_LOST, {"stop_requested": True}, JobState.STOPPED),
+    ],
+)
+def test_what_follows_when_every_process_is_gone(reason, more, state):
+    stopping = job(JobState.STOPPING, reason=reason, **more)
+
+    assert decide(stopping, [], timeout=60, gone=True).state is state
+
+
+def test_causes_of_many_kinds_do_not_add_up_to_endless_retries():
+    stopping = job(JobState.STOPPING, reason=Reason.KILLED, attempt=3, retried={"agent_lost": 2})
+
+    assert decide(stopping, [], timeout=60, gone=True).state is JobState.FAILED

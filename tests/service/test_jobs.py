@@ -1,0 +1,224 @@
+import hashlib
+import io
+import tarfile
+
+import pytest
+
+from danlu.errors import Conflict, InvalidJob, NotFound, Refused
+from danlu.job.state import JobState
+
+
+def faults(house, request):
+    with pytest.raises(InvalidJob) as caught:
+        house.service.submit(request)
+    assert house.service.page() == []
+    return dict(caught.value.faults)
+
+
+def archive(files):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def upload(house, files):
+    data = archive(files)
+    digest = hashlib.sha256(data).hexdigest()
+    return house.service.accept_code(digest, io.BytesIO(data))
+
+
+def test_a_submitted_job_is_queued_and_named_after_its_script(house, request_of):
+    job = house.service.submit(request_of)
+
+    assert job.state is JobState.QUEUED
+    assert job.name == f"train-{job.id[-4:]}"
+
+
+def test_the_same_token_gives_the_same_job_whatever_has_happened_since(house, request_of):
+    request = {**request_of, "name": "mnist", "train_url": "obs://bucket/out"}
+    first = house.service.submit(request, token="t1")
+    house.tick()
+
+    assert house.service.submit(request, token="t1").id == first.id
+    assert len(house.service.page()) == 1
+
+
+def test_a_name_that_is_taken_is_refused(house, request_of):
+    house.service.submit({**request_of, "name": "mnist"})
+
+    with pytest.raises(Conflict, match="'mnist'"):
+        house.service.submit({**request_of, "name": "mnist"})
+
+
+def test_code_and_data_that_are_not_there_are_told_together(house, request_of):
+    request = {**request_of, "boot_file": "tarin.py", "data_url": "obs://bucket/nothing"}
+
+    told = faults(house, request)
+
+    assert told["boot_file"].startswith("'tarin.py' is not in the code directory.")
+    assert "train.py" in told["boot_file"]
+    assert told["data_url"] == "there is nothing at 'obs://bucket/nothing'."
+
+
+def test_a_job_that_can_never_fit_is_refused(house, request_of):
+    assert "cores" in faults(house, {**request_of, "nodes": 5})["nodes"]
+
+
+def test_a_flavor_fills_the_numbers_in(house, request_of):
+    job = house.service.submit({**request_of, "flavor": "modelarts.vm.cpu.2u"})
+
+    assert job.spec.resources.cpus == 2
+
+
+def test_an_unknown_flavor_offers_the_near_one(house, request_of):
+    told = faults(house, {**request_of, "flavor": "modelarts.vm.cpu.2U"})
+
+    assert told["flavor"].endswith("Did you mean 'modelarts.vm.cpu.2u'?")
+
+
+def test_gpus_where_there_are_none_run_on_cpu_and_say_so(house, request_of):
+    job = house.service.submit({**request_of, "gpus": 4})
+
+    assert job.spec.resources.gpus == 0
+    assert "runs on CPU" in job.notes[0]
+
+
+def test_strict_gpus_refuse_instead(house, request_of):
+    house.settle(strict_gpus=True)
+
+    assert "no GPU" in faults(house, {**request_of, "gpus": 4})["gpus"]
+
+
+@pytest.mark.parametrize(
+    "train_url",
+    [
+        "obs://bucket/code",
+        "obs://bucket/code/out",
+        "obs://bucket",
+        "s3://bucket/code/out",
+        "obs://bucket/data/x",
+    ],
+)
+def test_an_output_that_overlaps_with_code_or_data_is_refused(house, request_of, train_url):
+    request = {**request_of, "data_url": "obs://bucket/data", "train_url": train_url}
+
+    assert "overlaps with" in faults(house, request)["train_url"]
+
+
+def test_a_sibling_with_the_same_beginning_is_no_overlap(house, request_of):
+    job = house.service.submit({**request_of, "train_url": "obs://bucket/code-out"})
+
+    assert job.notes == ()
+
+
+def test_an_output_that_is_not_empty_is_told(house, request_of):
+    house.put("obs://bucket/out/old.txt")
+
+    job = house.service.submit({**request_of, "train_url": "obs://bucket/out"})
+
+    assert job.notes[0].startswith("train_url: obs://bucket/out is not empty (1 file)")
+
+
+def test_an_output_that_cannot_be_written_is_refused(house, request_of, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+
+    told = faults(house, {**request_of, "train_url": f"file://{tmp_path}/file/out"})
+
+    assert "cannot be written" in told["train_url"]
+
+
+def test_two_living_jobs_never_share_an_output(house, request_of):
+    first = house.service.submit({**request_of, "train_url": "obs://bucket/out"})
+
+    with pytest.raises(InvalidJob, match=f"is an output of job '{first.name}'"):
+        house.service.submit({**request_of, "train_url": "obs://bucket/out"})
+
+
+def test_a_dry_run_keeps_nothing(house, request_of):
+    planned = house.service.plan({**request_of, "parameters": {"lr": "0.1"}})
+
+    assert planned.tasks[0].command.args == ("--lr=0.1",)
+    assert house.service.page() == []
+    assert house.executor.held() == []
+
+
+def test_uploaded_code_is_kept_by_what_is_in_it(house, request_of):
+    uri = upload(house, {"train.py": b"print(1)"})
+
+    assert house.service.code_known(uri.removeprefix("danlu://code/").removesuffix(".tar.gz"))
+    assert house.service.submit({**request_of, "code": uri}).spec.code == uri
+
+
+def test_the_boot_file_is_looked_for_in_uploaded_code_too(house, request_of):
+    uri = upload(house, {"other.py": b"print(1)"})
+
+    assert "other.py" in faults(house, {**request_of, "code": uri})["boot_file"]
+
+
+def test_a_damaged_upload_is_refused(house):
+    with pytest.raises(Refused, match="it was damaged"):
+        house.service.accept_code("0" * 64, io.BytesIO(archive({"train.py": b""})))
+
+
+def test_a_broken_archive_is_refused_and_not_kept(house):
+    data = archive({"train.py": b"x" * 5000})[:60]
+    digest = hashlib.sha256(data).hexdigest()
+
+    with pytest.raises(Refused):
+        house.service.accept_code(digest, io.BytesIO(data))
+    assert not house.service.code_known(digest)
+
+
+def test_a_rerun_is_the_same_request_with_parameters_changed(house, request_of):
+    first = house.service.submit({**request_of, "name": "a", "parameters": {"lr": "1", "n": "2"}})
+
+    again = house.service.rerun(first.id, {"lr": "0.5"})
+
+    assert again.spec.params == (("lr", "0.5"), ("n", "2"))
+    assert again.parent == first.id
+    assert again.name != "a"
+
+
+def test_a_rerun_asks_for_secrets_again(house, request_of):
+    first = house.service.submit(request_of, secrets={"KEY": "v"})
+
+    with pytest.raises(InvalidJob, match="--secret KEY"):
+        house.service.rerun(first.id, {})
+    assert house.service.rerun(first.id, {}, secrets={"KEY": "v"}).spec.secrets == ("KEY",)
+
+
+def test_a_living_job_cannot_be_removed(house, request_of):
+    job = house.service.submit(request_of)
+
+    with pytest.raises(Conflict, match="danlu stop"):
+        house.service.remove(job.id)
+
+
+def test_a_removed_job_is_forgotten_and_its_name_free(house, request_of):
+    job = house.service.submit({**request_of, "name": "mnist"})
+    house.service.stop(job.id)
+    house.tick()
+
+    house.service.remove("mnist")
+
+    assert house.executor.removed == [job.id]
+    with pytest.raises(NotFound):
+        house.service.get("mnist")
+    house.service.submit({**request_of, "name": "mnist"})
+
+
+def test_stopping_twice_or_after_the_end_is_no_error(house, request_of):
+    job = house.service.submit(request_of)
+    house.service.stop(job.id)
+    house.tick()
+
+    assert house.service.stop(job.id).state is JobState.STOPPED
+
+
+def test_an_unknown_dialect_offers_the_near_one(house, request_of):
+    with pytest.raises(NotFound, match="Did you mean 'modelarts'"):
+        house.service.submit({**request_of, "dialect": "modelart"})

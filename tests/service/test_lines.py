@@ -1,0 +1,144 @@
+import pytest
+
+from danlu.errors import NotFound, Refused
+from danlu.job.state import Reason
+from danlu.service.lines import fold
+from danlu.taskdir.log import LogWriter
+
+
+@pytest.fixture
+def running(house, request_of):
+    job = house.service.submit(request_of)
+    house.tick()
+    return job
+
+
+def writer(house, job, task="worker-0", attempt=1, **more):
+    files = house.executor.files(job.id, attempt, task)
+    return LogWriter(files.carrier, f"{attempt}/{task}/", limit=1 << 30, clock=house.clock, **more)
+
+
+def text(batch):
+    return [line.text for line in batch.lines]
+
+
+def test_a_line_is_shown_when_it_is_complete(house, running):
+    log = writer(house, running)
+    log.write(b"one\ntw")
+    first = house.service.lines(running.id)
+    log.write(b"o\n")
+
+    second = house.service.lines(running.id, cursor=first.cursor)
+
+    assert text(first) == ["one"]
+    assert first.partial == {"worker-0": "tw"}
+    assert text(second) == ["two"]
+
+
+def test_the_last_line_is_not_lost_without_a_newline(house, running):
+    writer(house, running).write(b"one\nlast words")
+    house.executor.end(running.id, 1, "worker-0")
+    house.tick()
+
+    batch = house.service.lines(running.id)
+
+    assert text(batch) == ["one", "last words"]
+    assert batch.ended
+
+
+def test_nothing_is_ended_while_the_job_lives(house, running):
+    assert not house.service.lines(running.id).ended
+
+
+def test_bars_are_folded_to_their_last_state():
+    assert fold(b"10%\r50%\r100%\n") == "100%"
+    assert fold(b"done\r\n") == "done"
+    assert fold(b"\xff\xfe\n") == "\ufffd\ufffd"
+
+
+def test_a_line_of_megabytes_comes_in_pieces(house, running):
+    writer(house, running).write(b"x" * (1 << 20))
+
+    batch = house.service.lines(running.id)
+
+    assert len(batch.lines[0].text) == 256 << 10
+
+
+def test_a_bar_that_never_ends_its_line_is_folded_on_the_way(house, running):
+    writer(house, running).write(b"".join(b"step %06d\r" % n for n in range(20_000)))
+
+    batch = house.service.lines(running.id)
+
+    assert len(batch.lines) == 1
+    assert batch.lines[0].text.startswith("step 0")
+
+
+def test_lines_of_several_tasks_are_merged_by_time(house, request_of):
+    house.executor.cpus = 4
+    job = house.service.submit({**request_of, "nodes": 2})
+    house.tick()
+    one, two = writer(house, job, "worker-0"), writer(house, job, "worker-1")
+    for log, words in [(one, b"a\n"), (two, b"b\n"), (one, b"c\n"), (two, b"d\n")]:
+        house.now += 2
+        log.write(words)
+        log.flush()
+
+    batch = house.service.lines(job.id)
+
+    assert [(line.task, line.text) for line in batch.lines] == [
+        ("worker-0", "a"),
+        ("worker-1", "b"),
+        ("worker-0", "c"),
+        ("worker-1", "d"),
+    ]
+
+
+def test_a_tail_is_the_last_lines(house, running):
+    writer(house, running).write(b"".join(b"%d\n" % n for n in range(100_000)))
+
+    assert text(house.service.lines(running.id, tail=2)) == ["99998", "99999"]
+
+
+def test_a_follower_goes_on_into_the_next_attempt(house, running):
+    writer(house, running).write(b"first try\n")
+    house.executor.end(running.id, 1, "worker-0", reason=Reason.KILLED)
+    house.tick()
+    house.tick(seconds=100)
+    writer(house, running, attempt=2).write(b"second try\n")
+
+    first = house.service.lines(running.id)
+    second = house.service.lines(running.id, cursor=first.cursor)
+
+    assert (text(first), text(second)) == (["first try"], ["second try"])
+
+
+def test_bytes_dropped_by_the_limit_are_told(house, running):
+    files = house.executor.files(running.id, 1, "worker-0")
+    log = LogWriter(files.carrier, "1/worker-0/", limit=30, segment=10)
+    for n in range(6):
+        log.write(b"line %03d\n" % n)
+
+    seen, cursor = [], ""
+    for _ in range(20):
+        batch = house.service.lines(running.id, cursor=cursor)
+        seen += text(batch)
+        cursor = batch.cursor
+
+    assert "line 000" in seen[0]
+    assert "line 005" in seen[-1]
+    assert any("bytes of output were dropped here" in line for line in seen)
+
+
+def test_a_task_that_is_not_there_is_named(house, running):
+    with pytest.raises(NotFound, match="worker-7"):
+        house.service.lines(running.id, tasks=["worker-7"])
+
+
+def test_an_attempt_that_was_not_made_is_named(house, running):
+    with pytest.raises(NotFound, match="has had 1 so far"):
+        house.service.lines(running.id, attempt=3)
+
+
+def test_a_made_up_cursor_is_refused(house, running):
+    with pytest.raises(Refused, match="cursor"):
+        house.service.lines(running.id, cursor="soon")

@@ -1,0 +1,205 @@
+import pytest
+
+from danlu.job.state import JobState, Reason
+
+
+def states(house, job):
+    return [change.state.value for change in house.service.get(job.id).history]
+
+
+def test_a_job_goes_from_the_queue_to_its_end(house, request_of):
+    job = house.service.submit(request_of)
+    house.tick()
+    assert house.service.get(job.id).state is JobState.RUNNING
+
+    house.executor.end(job.id, 1, "worker-0")
+    house.tick()
+
+    assert states(house, job) == ["queued", "starting", "running", "succeeded"]
+    assert house.executor.held() == []
+
+
+def test_a_job_waits_while_there_is_no_room(house, request_of):
+    first, second, third = (house.service.submit(request_of) for _ in range(3))
+    house.tick()
+    assert house.service.get(third.id).state is JobState.QUEUED
+
+    house.executor.end(first.id, 1, "worker-0")
+    house.tick()
+    house.tick()
+
+    assert house.service.get(second.id).state is JobState.RUNNING
+    assert house.service.get(third.id).state is JobState.RUNNING
+
+
+def test_a_large_job_at_the_head_of_the_queue_is_not_overtaken(house, request_of):
+    running = house.service.submit(request_of)
+    house.tick()
+    large = house.service.submit({**request_of, "cpus": 2})
+    small = house.service.submit(request_of)
+
+    house.tick()
+    assert house.service.get(small.id).state is JobState.QUEUED
+
+    house.executor.end(running.id, 1, "worker-0")
+    house.tick()
+    house.tick()
+    assert house.service.get(large.id).state is JobState.RUNNING
+    assert house.service.get(small.id).state is JobState.QUEUED
+
+
+def test_a_job_of_higher_priority_goes_first(house, request_of):
+    house.executor.cpus = 1
+    house.service.submit(request_of)
+    urgent = house.service.submit({**request_of, "priority": 1})
+
+    house.tick()
+
+    assert house.service.get(urgent.id).state is JobState.RUNNING
+
+
+def test_a_queued_job_can_be_stopped_even_when_nothing_moves(house, request_of):
+    house.executor.cpus = 1
+    house.service.submit(request_of)
+    house.service.submit(request_of)
+    last = house.service.submit(request_of)
+    house.tick()
+
+    house.service.stop(last.id)
+    house.tick()
+
+    assert states(house, last) == ["queued", "stopped"]
+
+
+def test_a_new_server_starts_nothing_twice(house, request_of):
+    job = house.service.submit(request_of)
+    house.tick()
+
+    house.assemble()
+    house.tick()
+    house.executor.end(job.id, 1, "worker-0")
+    house.assemble()
+    house.tick()
+
+    assert house.executor.started == [f"{job.id}/1/worker-0"]
+    assert house.service.get(job.id).state is JobState.SUCCEEDED
+
+
+def test_a_server_that_died_between_plan_and_start_is_made_up_for(house, request_of):
+    job = house.service.submit(request_of)
+    start, house.executor.start = house.executor.start, _dies
+    with pytest.raises(SystemExit):
+        house.tick()
+    house.executor.start = start
+
+    house.assemble()
+    house.tick()
+
+    assert house.executor.started == [f"{job.id}/1/worker-0"]
+
+
+def _dies(*args):
+    raise SystemExit
+
+
+def test_a_lost_agent_is_retried_after_a_delay_with_a_new_attempt(house, request_of):
+    job = house.service.submit(request_of)
+    house.tick()
+    house.executor.lose(job.id, 1, "worker-0")
+    house.tick()
+    assert house.service.get(job.id).state is JobState.QUEUED
+
+    house.tick(seconds=10)
+
+    assert house.service.get(job.id).attempt == 2
+    assert house.executor.started[-1] == f"{job.id}/2/worker-0"
+
+
+def test_a_script_that_fails_is_not_retried(house, request_of):
+    job = house.service.submit(request_of)
+    house.tick()
+    house.executor.end(job.id, 1, "worker-0", reason=Reason.SCRIPT_FAILED)
+
+    house.tick()
+
+    assert states(house, job)[-1] == "failed"
+    assert house.service.get(job.id).failed_task == "worker-0"
+
+
+def test_attempts_are_the_retries_asked_for_and_one(house, request_of):
+    job = house.service.submit({**request_of, "retries": 2})
+    for attempt in (1, 2, 3):
+        house.tick(seconds=1000)
+        house.executor.lose(job.id, attempt, "worker-0")
+        house.tick()
+
+    house.tick(seconds=1000)
+
+    assert len(house.executor.started) == 3
+    assert house.service.get(job.id).state is JobState.FAILED
+
+
+def test_no_retries_means_none(house, request_of):
+    job = house.service.submit({**request_of, "retries": 0})
+    house.tick()
+    house.executor.lose(job.id, 1, "worker-0")
+
+    house.tick()
+
+    assert house.service.get(job.id).state is JobState.FAILED
+
+
+def test_parameter_servers_are_ended_when_the_workers_are_done(house, request_of):
+    job = house.service.submit({**request_of, "nodes": 2})
+    house.tick()
+    house.executor.end(job.id, 1, "worker-0")
+    house.executor.end(job.id, 1, "worker-1")
+
+    house.tick()
+
+    assert states(house, job)[-2:] == ["stopping", "succeeded"]
+    assert house.executor.tasks[job.id, 1, "ps-0"].outcome is not None
+
+
+def test_nothing_is_final_while_a_process_is_left(house, request_of):
+    job = house.service.submit(request_of)
+    house.tick()
+    house.executor.stubborn = True
+    house.service.stop(job.id)
+    house.tick()
+    assert house.service.get(job.id).state is JobState.STOPPING
+
+    house.executor.stubborn = False
+    house.tick()
+
+    assert house.service.get(job.id).state is JobState.STOPPED
+
+
+def test_secrets_reach_the_start_and_are_gone_at_the_end(house, request_of, tmp_path):
+    job = house.service.submit(request_of, secrets={"KEY": "canary-7781"})
+    house.tick()
+    assert house.executor.secrets[job.id] == {"KEY": "canary-7781"}
+    assert "canary-7781" not in repr(house.service.get(job.id))
+
+    house.executor.end(job.id, 1, "worker-0")
+    house.tick()
+
+    assert list((tmp_path / "secrets").iterdir()) == []
+
+
+def test_one_broken_job_does_not_stop_the_others(house, request_of):
+    broken = house.service.submit(request_of)
+    house.records.save(_with_dialect(house.records.get(broken.id), "gone"))
+    sound = house.service.submit(request_of)
+
+    house.tick()
+
+    assert house.service.get(broken.id).state is JobState.FAILED
+    assert "gone" in house.service.get(broken.id).detail
+    assert house.service.get(sound.id).state is JobState.RUNNING
+
+
+def _with_dialect(job, name):
+    from dataclasses import replace
+
+    return replace(job, spec=replace(job.spec, dialect=name))
