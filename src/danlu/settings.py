@@ -6,16 +6,16 @@ Order: flag, ``DANLU_<NAME>``, ``settings.toml``, default. An unknown key is an 
 import dataclasses
 import hashlib
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from danlu import _values as read
+from danlu._values import size as size
 from danlu.errors import Refused, suggestion
 
 MiB, GiB = 1 << 20, 1 << 30
-_UNITS = {"": 1, "K": 1 << 10, "M": MiB, "G": GiB, "T": 1 << 40}
 
 
 class Secret(str):
@@ -129,7 +129,8 @@ def load(flags: Mapping[str, Any] | None = None, env: Mapping[str, str] | None =
                 values[key] = _FIELDS[key](raw)
                 origins[key] = origin
             except (TypeError, ValueError):
-                faults.append(f"{key}: got {raw!r} ({origin}). It takes {_EXPECTED[key]}.")
+                shown = Secret(raw) if key == "token" else raw
+                faults.append(f"{key}: got {shown!r} ({origin}). It takes {_EXPECTED[key]}.")
     if faults:
         raise Refused("\n".join(faults), hint="See them all with: danlu settings")
     return Settings(**values, origins=origins)
@@ -141,7 +142,7 @@ def default_home(env: Mapping[str, str]) -> Path:
 
 
 def settings_file(env: Mapping[str, str]) -> Path:
-    if "DANLU_HOME" in env:
+    if env.get("DANLU_HOME"):
         return Path(env["DANLU_HOME"], "settings.toml").expanduser().absolute()
     base = env.get("XDG_CONFIG_HOME") or Path(env.get("HOME", "~"), ".config").expanduser()
     return Path(base, "danlu", "settings.toml").absolute()
@@ -150,28 +151,21 @@ def settings_file(env: Mapping[str, str]) -> Path:
 def runtime_folder(env: Mapping[str, str]) -> Path:
     """Return where sockets lie: the user's runtime directory, or a private one below /tmp."""
     base = env.get("XDG_RUNTIME_DIR")
-    if base and os.access(base, os.W_OK):
+    # Of the 107 bytes of a socket's path, '/danlu/<hash>.sock' takes 24.
+    if base and len(os.fsencode(base)) < 84 and os.access(base, os.W_OK):
         return Path(base, "danlu")
     return Path("/tmp", f"danlu-{os.getuid()}")
 
 
-def size(value: Any) -> int:
-    """Return bytes from a number or from text such as '512M' or '2 GiB'."""
-    if isinstance(value, bool):
-        raise TypeError(value)
-    if isinstance(value, int | float):
-        return int(value)
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
-    if match is None:
-        raise ValueError(value)
-    return int(float(match[1]) * _UNITS[match[2].upper()])
-
-
 def _read_file(path: Path) -> Mapping[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # Notepad writes a mark at the beginning
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path} is not UTF-8: {error.reason} at byte {error.start}.") from None
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
@@ -192,101 +186,62 @@ def _from_environment(env: Mapping[str, str]) -> Mapping[str, str]:
 _NOT_SETTINGS = {"task", "job_id", "job_name", "attempt", "box", "failpoint"}
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
-
-
-def _number(value: Any) -> float:
-    number = float(value)
-    if isinstance(value, bool) or number < 0:
-        raise ValueError(value)
-    return number
-
-
-def _count(value: Any) -> int:
-    number = _number(value)
-    if number != int(number):
-        raise ValueError(value)
-    return int(number)
-
-
-def _switch(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[
-        _text(value).lower()
-    ]
-
-
-def _one_of(*names: str) -> Callable[[Any], str]:
-    def check(value: Any) -> str:
-        if value not in names:
-            raise ValueError(value)
-        return str(value)
-
-    return check
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    words = value.split(",") if isinstance(value, str) else value
-    return tuple(_text(word).strip() for word in words if word)
-
-
 def _flavors(value: Any) -> Mapping[str, Flavor]:
     known = {f.name for f in dataclasses.fields(Flavor)}
+    if not isinstance(value, Mapping):
+        raise TypeError(value)
     flavors = dict(FLAVORS)
     for name, package in value.items():
         if not isinstance(package, Mapping) or set(package) - known:
             raise ValueError(package)
         flavors[name] = Flavor(
-            cpus=_number(package.get("cpus", 1)),
+            cpus=read.number(package.get("cpus", 1)),
             memory=size(package.get("memory", 0)),
-            gpus=_count(package.get("gpus", 0)),
+            gpus=read.count(package.get("gpus", 0)),
         )
     return flavors
 
 
 _EXPECTED_BY_READER: dict[Any, str] = {
-    _text: "text",
-    _number: "a number, not negative",
-    _count: "a whole number, not negative",
-    _switch: "true or false",
+    read.path: "a path",
+    read.text: "text",
+    read.number: "a number, not negative",
+    read.count: "a whole number, not negative",
+    read.port: "a whole number from 0 to 65535",
+    read.switch: "true or false",
     size: "a size such as 512M",
-    _texts: "names, separated by commas",
+    read.texts: "names, separated by commas",
     _flavors: "a table per flavor with cpus, memory and gpus",
 }
-_LANG, _ISOLATION = _one_of("", "en", "zh"), _one_of("auto", "none")
+_LANG, _ISOLATION = read.one_of("", "en", "zh"), read.one_of("auto", "none")
 _FIELDS: dict[str, Callable[[Any], Any]] = {
-    "home": lambda value: Path(_text(str(value))).expanduser().absolute(),
+    "home": read.path,
     "lang": _LANG,
-    "server": _text,
-    "token": lambda value: Secret(_text(value)),
-    "host": _text,
-    "port": _count,
-    "allowed_hosts": _texts,
-    "idle_exit": _number,
-    "retries": _count,
-    "heartbeat": _number,
-    "agent_timeout": _number,
-    "grace": _number,
-    "mirror_interval": _number,
-    "retry_delay": _number,
-    "cpus": _number,
+    "server": read.text,
+    "token": lambda value: Secret(read.text(value)),
+    "host": read.text,
+    "port": read.port,
+    "allowed_hosts": read.texts,
+    "idle_exit": read.number,
+    "retries": read.count,
+    "heartbeat": read.number,
+    "agent_timeout": read.number,
+    "grace": read.number,
+    "mirror_interval": read.number,
+    "retry_delay": read.number,
+    "cpus": read.number,
     "memory": size,
-    "gpus": _text,
-    "strict_gpus": _switch,
+    "gpus": read.text,
+    "strict_gpus": read.switch,
     "isolation": _ISOLATION,
     "code_limit": size,
-    "code_files": _count,
+    "code_files": read.count,
     "log_limit": size,
-    "log_days": _number,
+    "log_days": read.number,
     "cache_limit": size,
     "flavors": _flavors,
 }
 _EXPECTED = {name: _EXPECTED_BY_READER.get(reader, "text") for name, reader in _FIELDS.items()} | {
     "lang": "en or zh",
     "isolation": "auto or none",
-    "home": "a path",
 }

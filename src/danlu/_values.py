@@ -1,0 +1,78 @@
+"""How one value of a setting is read, from a flag, a variable or a file alike.
+
+Every reader raises TypeError or ValueError for what it does not take.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def size(value: Any) -> int:
+    """Return bytes from a number or from text such as '512M' or '2 GiB'."""
+    if isinstance(value, bool):
+        raise TypeError(value)
+    if isinstance(value, int | float):
+        return int(number(value))
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
+    if match is None:
+        raise ValueError(value)
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def path(value: Any) -> Path:
+    if value == "":
+        raise ValueError(value)
+    return Path(value if isinstance(value, Path) else text(value)).expanduser().absolute()
+
+
+def number(value: Any) -> float:
+    read = float(value)
+    if isinstance(value, bool) or not 0 <= read < math.inf:
+        raise ValueError(value)
+    return read
+
+
+def count(value: Any) -> int:
+    read = number(value)
+    if read != int(read):
+        raise ValueError(value)
+    return int(read)
+
+
+def port(value: Any) -> int:
+    read = count(value)
+    if read > 65535:
+        raise ValueError(value)
+    return read
+
+
+def switch(value: Any) -> bool:
+    word = str(value).lower() if isinstance(value, bool) else text(value).lower()
+    if word not in ("1", "true", "yes", "0", "false", "no"):
+        raise ValueError(value)
+    return word in ("1", "true", "yes")
+
+
+def one_of(*names: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in names:
+            raise ValueError(value)
+        return str(value)
+
+    return check
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    words = value.split(",") if isinstance(value, str) else value
+    return tuple(text(word).strip() for word in words if word)

@@ -1,0 +1,265 @@
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from danlu.errors import Refused
+from danlu.settings import (
+    FLAVORS,
+    Flavor,
+    Secret,
+    Settings,
+    default_home,
+    load,
+    runtime_folder,
+    settings_file,
+    size,
+)
+
+
+@pytest.fixture
+def env(tmp_path):
+    return {"DANLU_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+
+
+@pytest.fixture
+def write(env):
+    def write_settings(text):
+        path = settings_file(env)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write_settings
+
+
+def refused(env, flags=None):
+    with pytest.raises(Refused) as caught:
+        load(flags, env)
+    return caught.value.message
+
+
+def test_without_a_word_the_defaults_hold(env):
+    settings = load(env=env)
+
+    assert settings == Settings(home=Path(env["DANLU_HOME"]))
+    assert settings.origins["port"] == "default"
+    assert settings.origins["home"] == "environment"
+
+
+def test_a_flag_wins_over_the_environment_over_the_file_over_the_default(env, write):
+    path = write("port = 1\nretries = 1\ngrace = 1\n")
+    env |= {"DANLU_RETRIES": "2", "DANLU_GRACE": "2"}
+
+    settings = load({"grace": 3, "lang": None}, env)
+
+    assert (settings.port, settings.retries, settings.grace, settings.lang) == (1, 2, 3, "")
+    origins = [settings.origins[key] for key in ("port", "retries", "grace", "lang")]
+    assert origins == [str(path), "environment", "flag", "default"]
+
+
+def test_an_unknown_key_offers_the_near_one(env, write):
+    write('idle_exti = 5\n[flavor]\n"x" = 1\n')
+
+    message = refused(env | {"DANLU_HEARTBEET": "80"})
+
+    assert "idle_exti: is not a setting" in message
+    assert "Did you mean 'idle_exit'?" in message
+    assert "flavor: is not a setting" in message
+    assert "heartbeet: is not a setting (environment). Did you mean 'heartbeat'?" in message
+
+
+def test_all_faults_are_told_at_once(env, write):
+    path = write("port = 'http'\nstrict_gpus = 'maybe'\n")
+
+    message = refused(env | {"DANLU_LANG": "fr"}, {"cache_limit": "much"})
+
+    assert message.splitlines() == [
+        f"port: got 'http' ({path}). It takes a whole number from 0 to 65535.",
+        f"strict_gpus: got 'maybe' ({path}). It takes true or false.",
+        "lang: got 'fr' (environment). It takes en or zh.",
+        "cache_limit: got 'much' (flag). It takes a size such as 512M.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("port", -1),
+        ("port", 65536),
+        ("port", 80.5),
+        ("port", True),
+        ("port", [80]),
+        ("retries", "inf"),
+        ("grace", "nan"),
+        ("grace", "inf"),
+        ("grace", -0.5),
+        ("grace", None),
+        ("strict_gpus", "maybe"),
+        ("strict_gpus", 2),
+        ("memory", -1),
+        ("memory", float("inf")),
+        ("memory", True),
+        ("memory", []),
+        ("host", 5),
+        ("home", 5),
+        ("home", ""),
+        ("lang", ["en"]),
+        ("isolation", "all"),
+        ("allowed_hosts", 5),
+        ("allowed_hosts", ["a", 5]),
+        ("flavors", "cpu.basic"),
+        ("flavors", {"a": 5}),
+        ("flavors", {"a": {"cores": 5}}),
+        ("flavors", {"a": {"gpus": -1}}),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_by_a_sentence(env, key, value):
+    flags = {key: value} if value is not None else {key: object()}
+
+    assert re.match(rf"{key}: got .* \(flag\)\. It takes .+\.$", refused(env, flags))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (0, 0),
+        (1.9, 1),
+        ("512", 512),
+        ("512M", 512 << 20),
+        ("2 GiB", 2 << 30),
+        ("1.5k", 1536),
+        ("1tb", 1 << 40),
+        (" 3 B ", 3),
+    ],
+)
+def test_sizes(text, expected):
+    assert size(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "M", "5 apples", "-5M", "1e9", "٣M", "5 M M"])
+def test_what_is_no_size(text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        size(text)
+
+
+@pytest.mark.parametrize(("word", "meant"), [("1", True), ("YES", True), ("no", False)])
+def test_a_switch_in_the_environment_is_a_word(env, word, meant):
+    assert load(env=env | {"DANLU_STRICT_GPUS": word}).strict_gpus is meant
+
+
+def test_lists_come_from_the_file_or_by_commas(env, write):
+    assert load(env=env | {"DANLU_ALLOWED_HOSTS": "a, b,"}).allowed_hosts == ("a", "b")
+    write('allowed_hosts = ["c"]')
+    assert load(env=env).allowed_hosts == ("c",)
+
+
+def test_flavors_of_the_file_are_added_to_ours(env, write):
+    write('[flavors."my.big"]\ncpus = 8\nmemory = "2G"\ngpus = 1\n')
+
+    flavors = load(env=env).flavors
+
+    assert flavors == {**FLAVORS, "my.big": Flavor(8.0, 2 << 30, 1)}
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (b"port 80", "is not TOML"),
+        ("lang = 'zh' # 语言".encode("gbk"), "is not UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(env, write, written, said):
+    path = write(written)
+
+    message = refused(env)
+
+    assert message.startswith(f"{path} {said}")
+
+
+def test_a_directory_in_place_of_the_file_is_named(env):
+    settings_file(env).mkdir(parents=True)
+
+    assert f"{settings_file(env)} cannot be read" in refused(env)
+
+
+def test_a_file_saved_by_notepad_is_read(env, write):
+    write(b"\xef\xbb\xbfport = 81\r\n")
+
+    assert load(env=env).port == 81
+
+
+def test_what_an_agent_tells_its_script_is_no_setting(env):
+    told = dict.fromkeys(("DANLU_TASK", "DANLU_JOB_ID", "DANLU_ATTEMPT", "DANLU_BOX"), "x")
+
+    assert load(env=env | told) == load(env=env)
+
+
+def test_home_and_file_follow_the_desktop_conventions():
+    assert default_home({"HOME": "/h"}) == Path("/h/.local/share/danlu")
+    assert default_home({"HOME": "/h", "XDG_DATA_HOME": "/d"}) == Path("/d/danlu")
+    assert settings_file({"HOME": "/h"}) == Path("/h/.config/danlu/settings.toml")
+    assert settings_file({"HOME": "/h", "XDG_CONFIG_HOME": "/c"}) == Path("/c/danlu/settings.toml")
+    assert settings_file({"DANLU_HOME": "/x", "HOME": "/h"}) == Path("/x/settings.toml")
+    assert settings_file({"DANLU_HOME": "", "HOME": "/h"}) == settings_file({"HOME": "/h"})
+
+
+def test_home_is_absolute(env, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    assert load({"home": "here"}, env).home == tmp_path / "here"
+    assert load({"home": tmp_path / "there"}, env).home == tmp_path / "there"
+
+
+@pytest.mark.parametrize("depth", [1, 40])
+def test_the_path_of_the_socket_stays_short(tmp_path, monkeypatch, depth):
+    """The kernel takes 107 bytes."""
+    runtime = tmp_path.joinpath(*["runtime"] * depth)
+    runtime.mkdir(parents=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+
+    socket = Settings(home=Path("/home", "炼丹" * 100)).socket
+
+    assert len(str(socket).encode()) < 108
+
+
+def test_homes_have_sockets_of_their_own():
+    assert Settings(home=Path("/a")).socket != Settings(home=Path("/b")).socket
+
+
+def test_without_a_runtime_directory_sockets_lie_below_tmp(tmp_path):
+    assert runtime_folder({}).parent == Path("/tmp")
+    assert runtime_folder({"XDG_RUNTIME_DIR": str(tmp_path / "gone")}).parent == Path("/tmp")
+
+
+def test_a_secret_is_never_shown(env, write):
+    settings = load(env=env | {"DANLU_TOKEN": "canary"})
+
+    assert settings.token == "canary"
+    assert "canary" not in repr(settings)
+    assert "canary" not in repr(dataclasses.asdict(settings))
+    assert "canary" not in str([settings.token, {"token": settings.token}])
+    assert repr(Secret("canary")) == "***"
+
+
+def test_a_secret_of_the_wrong_kind_is_not_shown_either(env, write):
+    write("token = ['canary']")
+
+    message = refused(env)
+
+    assert "canary" not in message
+    assert message.startswith("token: got ***")
+
+
+def test_every_setting_can_be_set_and_has_an_origin(env):
+    names = {field.name for field in dataclasses.fields(Settings)} - {"origins"}
+
+    assert set(load(env=env).origins) == names
+
+
+def test_the_file_is_where_it_was_read_from(env, monkeypatch):
+    monkeypatch.setenv("DANLU_HOME", env["DANLU_HOME"])
+
+    assert load().file == settings_file(env)
+    assert load().database == load().home / "danlu.db"
