@@ -1,0 +1,63 @@
+"""danlu submit: hand over a job that is written down in a TOML file."""
+
+from pathlib import Path
+
+import click
+
+from danlu.cli.code import is_uri, locate
+from danlu.cli.jobfile import load
+from danlu.cli.options import Command
+from danlu.cli.request import secrets, with_places
+from danlu.cli.session import Session
+from danlu.cli.submission import Submission, accepted, rehearse, submit
+from danlu.errors import Refused
+from danlu.words import say
+
+
+@click.command("submit", cls=Command)
+@click.argument("file", type=click.Path())
+@click.option("--name", default="", help="The job's name, instead of the file's.")
+@click.option("--client-token", metavar="TEXT", help="A repeat with the same text starts nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would run, and start nothing.")
+@click.option("-f", "--follow", is_flag=True, help="Follow the log until the job ends.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the job's id and nothing else.")
+@click.pass_obj
+def command(
+    session: Session,
+    file: str,
+    name: str,
+    client_token: str | None,
+    dry_run: bool,
+    follow: bool,
+    quiet: bool,
+) -> int:
+    """Submit the job described in FILE (TOML). Paths in it are relative to it.
+
+    \b
+    dialect = "modelarts"
+    code = "code/"
+    boot_file = "train.py"
+    data_url = "obs://bucket/mnist"
+    train_url = "out/"
+    [parameters]
+    max_steps = 1000
+    """
+    submission = _submission(session, Path(file), name, client_token)
+    if dry_run:
+        return rehearse(session, submission)
+    return accepted(session, submit(session, submission), detach=not follow, quiet=quiet)
+
+
+def _submission(session: Session, file: Path, name: str, token: str | None) -> Submission:
+    job = load(file)
+    path, boot_file = job.pop("code"), job.pop("boot_file", "")
+    names = job.pop("secrets", [])
+    if not isinstance(names, list) or not all(isinstance(item, str) for item in names):
+        raise Refused(say("file.secrets", path=str(file), value=repr(names)))
+    if not isinstance(boot_file, str):
+        raise Refused(say("file.boot_file", path=str(file), value=repr(boot_file)))
+    code = locate(path if is_uri(path) else str(file.parent / path), boot_file)
+    request = with_places({"dialect": "modelarts", **job}, file.parent.absolute())
+    if name:
+        request["name"] = name
+    return Submission(request, code, secrets(names, session.env), token)

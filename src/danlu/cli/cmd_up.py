@@ -1,0 +1,26 @@
+"""danlu up: the server with an address other machines and a browser can reach."""
+
+from dataclasses import asdict
+
+import click
+
+from danlu.cli.options import Command
+from danlu.cli.session import Session
+
+
+@click.command("up", cls=Command)
+@click.option("--host", default="", help="Where to listen; the setting host, if left out.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Likewise; 0 takes a free one.")
+@click.option("--rotate-token", is_flag=True, help="Make a new token; the old one ends.")
+@click.pass_obj
+def command(session: Session, host: str, port: int | None, rotate_token: bool) -> None:
+    """Start the server on a TCP address and print the link to it. Jobs go on meanwhile."""
+    from danlu.client.background import bring_up
+
+    up = bring_up(session.settings, host, port, rotate=rotate_token)
+    if session.json:
+        session.screen.json(asdict(up))
+        return
+    session.screen.data(up.link)
+    session.screen.say("up.ready", url=up.url)
+    session.screen.say("up.elsewhere", url=up.url, file=session.settings.home / "token")

@@ -1,0 +1,46 @@
+"""Values of settings as text and as JSON. A secret is never shown."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from danlu.settings import Secret, Settings
+
+_SIZES = ("memory", "code_limit", "log_limit", "cache_limit")
+
+
+def as_text(name: str, settings: Settings) -> str:
+    value = getattr(settings, name)
+    if isinstance(value, Secret):
+        return "***" if value else ""
+    if name in _SIZES:
+        return _binary(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return ", ".join(value)
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def as_json(value: Any) -> Any:
+    if isinstance(value, Secret):
+        return "***" if value else ""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, Mapping):
+        return {name: dataclasses.asdict(item) for name, item in value.items()}
+    return value
+
+
+def _binary(count: int) -> str:
+    """Sizes in the units they are written in: 128M, not 134.2 MB."""
+    for unit in ("", "K", "M", "G"):
+        if count < 1024 or count % 1024:
+            return f"{count}{unit}"
+        count //= 1024
+    return f"{count}T"

@@ -1,0 +1,76 @@
+"""What ``run``, ``submit`` and ``demo`` have in common: hand a job over, then follow it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from danlu.cli import render_plan
+from danlu.cli.code import Code, send
+from danlu.cli.follow import follow
+from danlu.cli.session import Session
+
+_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A job about to be handed over. ``request`` lacks nothing but its code."""
+
+    request: Mapping[str, Any]
+    code: Code
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    token: str | None = None
+
+
+def prepare(session: Session, submission: Submission) -> dict[str, Any]:
+    """Upload the code and return the whole request."""
+    uri, code = send(session, submission.code)
+    if code.files and not session.json:
+        shown = ", ".join(code.files[:_LISTED])
+        more = len(code.files) - _LISTED
+        session.screen.say("run.packed", count=len(code.files), files=shown)
+        if more > 0:
+            session.screen.say("run.packed_more", count=more)
+    request = {**submission.request, "code": uri, "boot_file": code.boot_file}
+    if code.folder is not None:
+        request["code_origin"] = code.origin
+    if submission.secrets:
+        request["secrets"] = sorted(submission.secrets)
+    return request
+
+
+def rehearse(session: Session, submission: Submission) -> int:
+    """Show what would run, and start nothing."""
+    planned = session.client.plan(prepare(session, submission))
+    if session.json:
+        session.screen.json(planned)
+        return 0
+    for note in planned["job"]["notes"]:
+        session.screen.note(note)
+    session.screen.data("\n".join(render_plan.plan(planned)))
+    return 0
+
+
+def submit(session: Session, submission: Submission) -> Mapping[str, Any]:
+    """Hand the job over and return its view; notes are told at once."""
+    request = prepare(session, submission)
+    view = session.client.submit(request, dict(submission.secrets), submission.token)
+    if not session.json:
+        for note in view["notes"]:
+            session.screen.note(note)
+    return view
+
+
+def accepted(
+    session: Session, view: Mapping[str, Any], *, detach: bool, quiet: bool = False
+) -> int:
+    """Say that a job was accepted, then follow it or say how to."""
+    if session.json:
+        session.screen.json(view if detach else {"submitted": view})
+    elif detach:
+        session.screen.data(view["id"] if quiet else view["name"])
+        if not quiet:
+            session.screen.say("run.follow_with", name=view["name"])
+    else:
+        session.screen.say("run.accepted", name=view["name"])
+    return 0 if detach else follow(session, view)
