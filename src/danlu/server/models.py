@@ -1,0 +1,146 @@
+"""What goes over the wire, as OpenAPI shows it. The names of these classes are part of ``/v1``.
+
+The job model itself is described from its own dataclasses, so it cannot drift; answers are built
+by ``views.py`` and not validated again.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from danlu.job.job import Change
+from danlu.job.plan import Task
+from danlu.job.spec import JobSpec
+from danlu.job.state import JobState, Reason
+from danlu.job.status import TaskStatus
+
+Seconds = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SubmitBody(_Body):
+    request: dict[str, Any]
+    secrets: dict[str, str] = Field(default_factory=dict)
+
+
+class PlanBody(_Body):
+    request: dict[str, Any]
+
+
+class StopBody(_Body):
+    grace: Seconds | None = None
+
+
+class RerunBody(_Body):
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    secrets: dict[str, str] = Field(default_factory=dict)
+
+
+class CauseView(BaseModel):
+    """Why a job ended, in both languages, and the command to type next."""
+
+    code: str
+    en: str
+    zh: str
+    next: str
+
+
+class JobSummary(BaseModel):
+    """A job without its plan and its tasks, as lists show it."""
+
+    id: str
+    name: str
+    spec: JobSpec
+    created: float
+    request: Mapping[str, Any]
+    state: JobState
+    reason: Reason | None
+    attempt: int
+    version: int
+    notes: tuple[str, ...]
+    failed_task: str
+    detail: str
+    stop_requested: bool
+    stop_grace: float | None
+    not_before: float
+    retried: Mapping[str, int]
+    parent: str
+    history: tuple[Change, ...]
+    cause: CauseView | None
+    started: float | None
+    ended: float | None
+
+
+class JobView(JobSummary):
+    plan: tuple[Task, ...]
+    tasks: tuple[TaskStatus, ...]
+
+
+class JobsPage(BaseModel):
+    """``next`` is what to give as ``before`` to see older jobs; null at the end."""
+
+    jobs: list[JobSummary]
+    next: str | None
+
+
+class PlanView(BaseModel):
+    job: JobView
+    tasks: list[Task]
+    notes: list[str]
+
+
+class LineView(BaseModel):
+    task: str
+    text: str
+
+
+class LinesView(BaseModel):
+    """``partial``: lines that have begun; ``ended``: nothing will follow."""
+
+    lines: list[LineView]
+    partial: dict[str, str]
+    cursor: str
+    ended: bool
+    attempt: int
+
+
+class CodeView(BaseModel):
+    uri: str
+
+
+class CapacityView(BaseModel):
+    cpus: float
+    memory: int
+    gpus: tuple[str, ...]
+
+
+class HelloView(BaseModel):
+    """Only ``api`` is told to those who did not show the token."""
+
+    api: int
+    version: str = ""
+    pid: int = 0
+    home: str = ""
+    url: str = ""
+    started: float = 0
+    living: int | None = None
+
+
+class FaultView(BaseModel):
+    field: str
+    message: str
+
+
+class ErrorDetail(BaseModel):
+    code: str
+    message: str
+    hint: str
+    faults: list[FaultView] = Field(default_factory=list)
+
+
+class ErrorView(BaseModel):
+    error: ErrorDetail

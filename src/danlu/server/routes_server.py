@@ -1,0 +1,53 @@
+"""Routes of the server itself."""
+
+import os
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from starlette.background import BackgroundTask
+
+import danlu
+from danlu.errors import Unavailable
+from danlu.job.wire import to_wire
+from danlu.server.context import Context, Ours
+from danlu.server.models import CapacityView, HelloView
+
+API = 1
+router = APIRouter(prefix="/v1")
+
+
+@router.get("/hello", response_model=HelloView)
+def hello(ours: Ours, request: Request) -> Response:
+    """Answer who serves. Without the token only that something does."""
+    if not request.state.known:
+        return JSONResponse({"api": API})
+    return JSONResponse(
+        {
+            "api": API,
+            "version": danlu.__version__,
+            "pid": os.getpid(),
+            "home": str(ours.settings.home),
+            "url": ours.url,
+            "started": ours.started,
+            "living": _living(ours),
+        }
+    )
+
+
+@router.get("/capacity", response_model=CapacityView)
+def capacity(ours: Ours) -> Response:
+    return JSONResponse(to_wire(ours.service.capacity()))
+
+
+@router.post("/shutdown", status_code=202)
+def shutdown(ours: Ours) -> Response:
+    """Leave, once this is answered. Jobs go on; the next server takes them up."""
+    return JSONResponse({"living": _living(ours)}, 202, background=BackgroundTask(ours.shutdown))
+
+
+def _living(ours: Context) -> int | None:
+    """Who serves can be told, and told to leave, also when the records do not answer."""
+    try:
+        return ours.service.busy()
+    except Unavailable:
+        return None
