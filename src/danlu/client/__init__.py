@@ -1,0 +1,8 @@
+"""The platform's operations over HTTP, from any process: standard library only, and light.
+
+Start reading at ``api.py``.
+"""
+
+from danlu.client.api import Client, Line, Lines, connect
+
+__all__ = ["Client", "Line", "Lines", "connect"]

@@ -1,0 +1,341 @@
+"""Every operation of the platform, for programs and for the command line.
+
+A call survives the death of its server. What was sent may have been done, so everything here can
+be sent again: a submit carries a token that makes its repeat harmless.
+"""
+
+import json
+import secrets as randomness
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from danlu.client.connection import Answer, Target, Unreachable, Wire
+from danlu.errors import NotFound, Unavailable, WaitTimedOut
+from danlu.settings import Settings, load
+
+View = dict[str, Any]
+_POLL = 20.0  # seconds one long poll asks for
+_PATIENCE = 60.0  # seconds a call tries again before it gives up
+_SLOWEST = 2.0  # seconds between two tries, at most
+
+
+@dataclass(frozen=True)
+class Line:
+    task: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Lines:
+    """``partial``: what tasks have begun to write and not ended with a newline.
+
+    ``ended``: the job has ended and every line was given out.
+    """
+
+    lines: tuple[Line, ...]
+    partial: Mapping[str, str]
+    cursor: str
+    ended: bool
+    attempt: int
+
+
+@dataclass(frozen=True)
+class RawLog:
+    """``data`` up to offset ``next``; ``skipped`` bytes before it are gone for good."""
+
+    data: bytes
+    next: int
+    skipped: int
+
+
+def connect(
+    settings: Settings | None = None, server: str | None = None, token: str | None = None
+) -> "Client":
+    """Return a client of ``server`` (a URL), or of this machine's own server, which is started
+    when it is not there.
+
+    Raises:
+        Conflict: an older server is busy with jobs.
+        Refused: the server is of a newer version, or the URL is none.
+    """
+    current = settings or load()
+    url = current.server if server is None else server
+    if url:
+        return Client(Wire(Target(url=url, token=token or str(current.token))), _only_wait)
+    from danlu.client.background import ensure
+
+    return Client(Wire(ensure(current)), lambda: ensure(current))
+
+
+def _only_wait() -> Target | None:
+    return None  # a server elsewhere is somebody else's to start
+
+
+class Client:
+    """Safe to use from several threads. ``revive`` brings a server back that did not answer."""
+
+    def __init__(self, wire: Wire, revive: Callable[[], Target | None]) -> None:
+        self._wire = wire
+        self._revive = revive
+
+    def hello(self) -> View:
+        return self._call("GET", "/v1/hello").json()
+
+    def submit(
+        self,
+        request: Mapping[str, Any],
+        secrets: Mapping[str, str] | None = None,
+        token: str | None = None,
+    ) -> View:
+        """Submit a job and return it; durable when this returns.
+
+        Raises:
+            InvalidJob: every fault of the request.
+            Conflict: the name is taken.
+        """
+        body = {"request": dict(request), "secrets": dict(secrets or {})}
+        return self._post("/v1/jobs", body, token or randomness.token_hex(16)).json()
+
+    def plan(self, request: Mapping[str, Any]) -> View:
+        """Return what :meth:`submit` would start: ``job``, ``tasks`` and ``notes``."""
+        return self._post("/v1/plan", {"request": dict(request)}).json()
+
+    def jobs(
+        self,
+        *,
+        states: Sequence[str] = (),
+        name: str = "",
+        limit: int = 50,
+        before: str = "",
+    ) -> View:
+        """Return ``jobs``, newest first, and ``next``: what to give as ``before`` for more."""
+        query = [*(("state", state) for state in states), ("limit", str(limit))]
+        query += [("name", name)] if name else []
+        query += [("before", before)] if before else []
+        return self._call("GET", "/v1/jobs" + _query(query)).json()
+
+    def job(self, ref: str) -> View:
+        return self._call("GET", _job(ref)).json()
+
+    def wait(self, ref: str, timeout: float | None = None) -> View:
+        """Return the job when it has ended.
+
+        Raises:
+            WaitTimedOut: it did not in ``timeout`` seconds.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = _POLL if until is None else min(_POLL, max(0.0, until - time.monotonic()))
+            view = self._call(
+                "GET", f"{_job(ref)}/wait?timeout={left:.3f}", timeout=left + _PATIENCE
+            ).json()
+            if view["state"] in ("succeeded", "failed", "stopped"):
+                return view
+            if until is not None and time.monotonic() >= until:
+                raise WaitTimedOut(
+                    f"Job {view['name']!r} is {view['state']} after {timeout:g} seconds.",
+                    hint=f"It goes on. Look again with: danlu wait {view['name']}",
+                )
+
+    def stop(self, ref: str, grace: float | None = None) -> View:
+        """Ask a job to end; stopping an ended job is no error."""
+        return self._post(f"{_job(ref)}/stop", {} if grace is None else {"grace": grace}).json()
+
+    def remove(self, ref: str) -> None:
+        """Forget an ended job and its files.
+
+        Raises:
+            Conflict: it has not ended.
+        """
+        tries = _Tries()
+        try:
+            self._call("DELETE", _job(ref), tries=tries)
+        except NotFound:
+            if not tries.count:
+                raise
+            # The first try did it, and its answer was lost with its server.
+
+    def rerun(
+        self,
+        ref: str,
+        parameters: Mapping[str, Any] | None = None,
+        secrets: Mapping[str, str] | None = None,
+        token: str | None = None,
+    ) -> View:
+        """Submit a job again, as it was asked for, with some parameters changed."""
+        body = {"parameters": dict(parameters or {}), "secrets": dict(secrets or {})}
+        return self._post(f"{_job(ref)}/rerun", body, token or randomness.token_hex(16)).json()
+
+    def lines(
+        self,
+        ref: str,
+        *,
+        cursor: str = "",
+        attempt: int | None = None,
+        tasks: Sequence[str] = (),
+        tail: int | None = None,
+        wait: float = 0,
+    ) -> Lines:
+        """Return what was written since ``cursor``; wait so many seconds when there is nothing.
+
+        Without a cursor there is no waiting.
+        """
+        query = [("task", task) for task in tasks]
+        query += [("cursor", cursor)] if cursor else []
+        query += [] if attempt is None else [("attempt", str(attempt))]
+        query += [] if tail is None else [("tail", str(tail))]
+        query += [("wait", f"{wait:.3f}")] if wait else []
+        answer = self._call("GET", f"{_job(ref)}/lines{_query(query)}", timeout=wait + _PATIENCE)
+        found = answer.json()
+        return Lines(
+            lines=tuple(Line(line["task"], line["text"]) for line in found["lines"]),
+            partial=found["partial"],
+            cursor=found["cursor"],
+            ended=found["ended"],
+            attempt=found["attempt"],
+        )
+
+    def follow(
+        self,
+        ref: str,
+        *,
+        attempt: int | None = None,
+        tasks: Sequence[str] = (),
+        tail: int | None = None,
+        on_partial: Callable[[Mapping[str, str]], None] | None = None,
+    ) -> Iterator[Line]:
+        """Yield every line of a job until it has ended: none lost, none twice.
+
+        ``on_partial`` is told of lines that have begun, for a progress bar that stays in place.
+        """
+        cursor = ""
+        while True:
+            found = self.lines(
+                ref,
+                cursor=cursor,
+                attempt=attempt,
+                tasks=tasks,
+                tail=None if cursor else tail,
+                wait=_POLL if cursor else 0,
+            )
+            yield from found.lines
+            if on_partial is not None:
+                on_partial(found.partial)
+            if found.ended:
+                return
+            cursor = found.cursor
+
+    def raw_log(
+        self, ref: str, task: str, *, attempt: int | None = None, offset: int = 0
+    ) -> RawLog:
+        """Return bytes a task wrote; ask again from ``next`` until there are none."""
+        query = [("offset", str(offset))]
+        query += [] if attempt is None else [("attempt", str(attempt))]
+        answer = self._call("GET", f"{_job(ref)}/logs/{_quote(task)}{_query(query)}")
+        return RawLog(
+            answer.body, int(answer.headers["danlu-next"]), int(answer.headers["danlu-skipped"])
+        )
+
+    def upload_code(self, archive: Path) -> str:
+        """Bring a packed archive to the server, unless it has it, and return its URI."""
+        import hashlib
+
+        digest = hashlib.sha256()
+        with open(archive, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+            name = digest.hexdigest()
+            try:
+                self._call("HEAD", f"/v1/code/{name}")
+                return f"danlu://code/{name}.tar.gz"
+            except NotFound:
+                pass  # then it is sent
+            headers = {
+                "Content-Type": "application/octet-stream",
+                "Content-Length": str(archive.stat().st_size),
+            }
+            answer = self._call("PUT", f"/v1/code/{name}", body=file, headers=headers, timeout=600)
+            return str(answer.json()["uri"])
+
+    def capacity(self) -> View:
+        return self._call("GET", "/v1/capacity").json()
+
+    def shutdown(self) -> View:
+        """Make the server leave; jobs go on. Returns how many there are, as ``living``."""
+        return self._wire.exchange("POST", "/v1/shutdown").json()
+
+    def close(self) -> None:
+        self._wire.close()
+
+    def _post(self, path: str, body: Mapping[str, Any], token: str = "") -> Answer:
+        headers = {"Content-Type": "application/json"}
+        if token:
+            headers["Client-Token"] = token
+        return self._call("POST", path, body=json.dumps(body).encode(), headers=headers)
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | BinaryIO | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = _PATIENCE,
+        tries: "_Tries | None" = None,
+    ) -> Answer:
+        tries = tries or _Tries()
+        while True:
+            if body is not None and not isinstance(body, bytes):
+                body.seek(0)
+            try:
+                return self._wire.exchange(
+                    method, path, body=body, headers=headers, timeout=timeout
+                )
+            except Unreachable as error:
+                tries.next(f"No answer from {self._wire.target} ({error}).")
+                self._bring_back(tries)
+            except Unavailable as error:
+                tries.next(error.message, error.hint)
+
+    def _bring_back(self, tries: "_Tries") -> None:
+        try:
+            target = self._revive()
+        except Unavailable as error:  # it was killed again while it started
+            tries.next(error.message, error.hint)
+            return
+        if target is not None and target != self._wire.target:
+            self._wire = Wire(target)
+
+
+class _Tries:
+    """Patience with one call: short pauses that grow, and an end."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._until = time.monotonic() + _PATIENCE
+
+    def next(self, why: str, hint: str = "") -> None:
+        if self.count and time.monotonic() >= self._until:
+            raise Unavailable(why, hint=hint or "Look at it with: danlu status")
+        if self.count:  # the first repeat is at once: a kept connection may just have been closed
+            time.sleep(min(0.05 * 2**self.count, _SLOWEST))
+        self.count += 1
+
+
+def _job(ref: str) -> str:
+    return f"/v1/jobs/{_quote(ref)}"
+
+
+def _quote(text: str) -> str:
+    from urllib.parse import quote
+
+    return quote(text, safe="")
+
+
+def _query(pairs: Sequence[tuple[str, str]]) -> str:
+    from urllib.parse import urlencode
+
+    return "?" + urlencode(pairs) if pairs else ""
