@@ -1,22 +1,27 @@
-"""What agent and child say to each other: two files in a folder both can see.
+"""What agent and child say to each other: three files in a folder both can see.
 
 The child sees nothing else of the platform: not the task directory, not ``DANLU_HOME``.
 
     launch.json     what to run, written by the agent
     failure.json    what the child knows of its own failure, written by the child
+    crash.txt       where it was when it crashed, written by Python's faulthandler
 """
 
 import json
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from danlu.job.status import Failure
 from danlu.job.wire import from_wire, to_wire
+from danlu.taskdir.encoding import dump, load
 
 LAUNCH = "launch.json"
 FAILURE = "failure.json"
+CRASH = "crash.txt"
+_LARGEST = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -28,9 +33,8 @@ class Launch:
     module: bool
     sys_path: tuple[str, ...]
     code: str  # the user's own files lie below it
-    mapped: Mapping[str, str] = field(
-        default_factory=dict
-    )  # fixed path -> real one, at Python level
+    # Fixed path -> real one, for what Python itself opens.
+    mapped: Mapping[str, str] = field(default_factory=dict)
 
 
 class Box:
@@ -47,14 +51,46 @@ class Box:
         self._write(FAILURE, to_wire(failure))
 
     def failure(self) -> Failure | None:
-        """Return what the child said; None where it said nothing that can be understood."""
+        """Return what the child said; None where it said nothing that can be understood.
+
+        The script can write here too: nothing in it is trusted, not even that it is a file.
+        """
         try:
-            return from_wire(Failure, json.loads((self.folder / FAILURE).read_bytes()))
-        except (OSError, ValueError, TypeError, KeyError):
-            return None  # the script can write here too: nothing in it is trusted
+            data = load(_read_plain_file(self.folder / FAILURE))
+            failure = None if data is None else from_wire(Failure, data)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return None
+        return failure if failure is not None and _is_sound(failure) else None
 
     def _write(self, name: str, data: object) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         temporary = self.folder / f".{name}.tmp"
-        temporary.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+        temporary.write_bytes(dump(data))
         os.replace(temporary, self.folder / name)
+
+
+def _read_plain_file(path: Path) -> bytes:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("not a file")
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise ValueError("too large")
+    return data
+
+
+def _is_sound(failure: Failure) -> bool:
+    """Tell whether every field is of its type: JSON of a stranger may hold anything."""
+    texts = [failure.exception, failure.message, failure.signal, failure.disk_full]
+    texts += [failure.detail, failure.traceback, *failure.last_lines]
+    for frame in failure.frames:
+        texts += [frame.file, frame.function, frame.text]
+    numbers = [frame.line for frame in failure.frames]
+    if failure.exit_code is not None:
+        numbers.append(failure.exit_code)
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(number, int) for number in numbers)
+        and isinstance(failure.out_of_memory, bool)
+    )

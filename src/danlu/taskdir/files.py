@@ -12,7 +12,6 @@ fence.json                        the newest attempt: an agent of an older one m
     outcome.json                  how the task ended: created once, never changed
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -21,6 +20,7 @@ from danlu.job.plan import Task
 from danlu.job.status import Agent, Heartbeat, Outcome, Progress
 from danlu.job.wire import from_wire, to_wire
 from danlu.taskdir.api import Carrier
+from danlu.taskdir.encoding import dump, load
 from danlu.taskdir.log import LogReader, LogWriter
 
 PROTOCOL = 1
@@ -43,7 +43,7 @@ class TaskDir:
     def write_plan(self, task: Task, secrets: Mapping[str, str]) -> None:
         """Lay down what an agent needs. The plan comes last: where it is, all is there."""
         if secrets:
-            self.carrier.put(self._at + "secrets.json", _dump(dict(secrets)), private=True)
+            self.carrier.put(self._at + "secrets.json", dump(dict(secrets)), private=True)
         self._put("plan.json", {"protocol": PROTOCOL, "task": to_wire(task)})
 
     def plan(self) -> Task | None:
@@ -77,14 +77,14 @@ class TaskDir:
 
     def stop_requested(self) -> float | None:
         """Return the grace of a stop request, or None."""
-        data = self._get("stop.json")
-        return None if data is None else float(data["grace"])
+        grace = (self._get("stop.json") or {}).get("grace")
+        return float(grace) if isinstance(grace, int | float) else None
 
     # The agent writes, executor and server read.
 
     def claim(self, agent: Agent) -> bool:
         """Take the task; False when another agent has it, or had it."""
-        return self.carrier.create(self._at + "agent.json", _dump(to_wire(agent)))
+        return self.carrier.create(self._at + "agent.json", dump(to_wire(agent)))
 
     def update_agent(self, agent: Agent) -> None:
         """Tell more of the agent that holds the claim."""
@@ -111,7 +111,7 @@ class TaskDir:
 
     def end(self, outcome: Outcome) -> bool:
         """Say how the task ended; False when that was said before."""
-        return self.carrier.create(self._at + "outcome.json", _dump(to_wire(outcome)))
+        return self.carrier.create(self._at + "outcome.json", dump(to_wire(outcome)))
 
     def outcome(self) -> Outcome | None:
         return self._read("outcome.json", Outcome)
@@ -123,10 +123,10 @@ class TaskDir:
         return LogReader(self.carrier, self._at)
 
     def _put(self, name: str, data: Any) -> None:
-        self.carrier.put(self._at + name, _dump(data))
+        self.carrier.put(self._at + name, dump(data))
 
     def _get(self, name: str) -> dict[str, Any] | None:
-        return _load(self.carrier.get(self._at + name))
+        return load(self.carrier.get(self._at + name))
 
     def _read(self, name: str, kind: type[T]) -> T | None:
         data = self._get(name)
@@ -139,12 +139,12 @@ class TaskDir:
 def raise_fence(carrier: Carrier, attempt: int) -> None:
     """Tell every agent of an older attempt to leave without writing anything more."""
     if newest_attempt(carrier) < attempt:
-        carrier.put("fence.json", _dump({"attempt": attempt}))
+        carrier.put("fence.json", dump({"attempt": attempt}))
 
 
 def newest_attempt(carrier: Carrier) -> int:
-    data = _load(carrier.get("fence.json"))
-    return 0 if data is None else int(data.get("attempt", 0))
+    attempt = (load(carrier.get("fence.json")) or {}).get("attempt")
+    return attempt if isinstance(attempt, int) else 0
 
 
 def tasks_of(carrier: Carrier, attempt: int) -> Sequence[str]:
@@ -152,19 +152,3 @@ def tasks_of(carrier: Carrier, attempt: int) -> Sequence[str]:
     suffix = "/plan.json"
     names = (name for name, _ in carrier.names(f"{attempt}/") if name.endswith(suffix))
     return [name.split("/")[1] for name in names]
-
-
-def _load(data: bytes | None) -> dict[str, Any] | None:
-    """Return an object, or None for what is not one.
-
-    A machine that lost its power leaves empty files: they are as good as not written.
-    """
-    try:
-        found = json.loads(data or b"null")
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _dump(data: Any) -> bytes:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()

@@ -37,7 +37,12 @@ class FileCarrier:
             target.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            _write_all(handle, data)
+            before = os.fstat(handle).st_size
+            try:
+                _write_all(handle, data)
+            except OSError:
+                os.ftruncate(handle, before)  # its writer believes that nothing was added
+                raise
         finally:
             os.close(handle)
 

@@ -1,8 +1,9 @@
 """The output of a task: segments named by byte offset.
 
 A reader remembers one number, the offset of the next byte it wants, and loses nothing: segments
-never change below their end. Past the limit whole segments between the first and the newest are
-removed; a reader that meets the gap is told how many bytes are gone.
+never change below their end. Where values cannot grow, the newest segment is replaced by a longer
+one. Past the limit whole segments between the first and the newest are removed; a reader that
+meets the gap is told how many bytes are gone.
 """
 
 import json
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from danlu.taskdir.api import Carrier
 
 SEGMENT = 8 << 20
+STORED_SEGMENT = 1 << 20  # smaller: the newest is sent again, longer, with every flush
 _MARKS = 2048
 
 
@@ -29,6 +31,12 @@ class Chunk:
         return self.start + len(self.data)
 
 
+@dataclass
+class _Segment:
+    start: int
+    size: int = 0
+
+
 class LogWriter:
     """Not for several threads: :meth:`write` and :meth:`flush` belong to one caller."""
 
@@ -38,18 +46,20 @@ class LogWriter:
         at: str,
         *,
         limit: int,
-        segment: int = SEGMENT,
+        segment: int = 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._carrier = carrier
         self._at = at
-        self._segment = segment
-        self._keep = max(2, limit // segment)
+        self._segment = segment or (SEGMENT if carrier.grows else STORED_SEGMENT)
+        self._limit = limit
         self._clock = clock
-        self._starts: list[int] = []
+        self._kept: list[_Segment] = []
         self._end = 0
-        self._buffer = bytearray()
+        self._newest = bytearray()  # the newest segment, where it cannot grow
+        self._is_sent = True
         self._marks: list[tuple[int, float]] = []
+        self._new_marks = False
         self._interval = 1.0
 
     @property
@@ -57,44 +67,52 @@ class LogWriter:
         return self._end
 
     def write(self, data: bytes) -> None:
-        if not data:
-            return
-        self._mark()
-        if self._carrier.grows:
-            self._append(data)
-        else:
-            self._buffer += data
-            self._end += len(data)
-            if len(self._buffer) >= self._segment:
-                self.flush()
+        if data:
+            self._mark()
+        rest = memoryview(data)
+        while rest:
+            if not self._kept or self._kept[-1].size >= self._segment:
+                self._open()
+            room = self._segment - self._kept[-1].size
+            self._add(rest[:room])
+            rest = rest[room:]
 
     def flush(self) -> None:
         """Make everything written so far readable."""
-        if self._buffer:
-            start = self._end - len(self._buffer)
-            self._carrier.put(self._name(start), bytes(self._buffer))
-            self._buffer.clear()
-            self._opened(start)
-        if self._marks:
+        self._send()
+        if self._new_marks:
             self._carrier.put(self._at + "log.marks.json", json.dumps(self._marks).encode())
+            self._new_marks = False
 
-    def _append(self, data: bytes) -> None:
-        if not self._starts or self._end - self._starts[-1] >= self._segment:
-            self._opened(self._end)
-        self._carrier.append(self._name(self._starts[-1]), data)
+    def _open(self) -> None:
+        self._send()
+        self._newest.clear()
+        self._kept.append(_Segment(self._end))
+
+    def _add(self, data: memoryview) -> None:
+        segment = self._kept[-1]
+        if self._carrier.grows:
+            self._carrier.append(self._name(segment.start), bytes(data))
+        else:
+            self._newest += data
+            self._is_sent = False
+        segment.size += len(data)
         self._end += len(data)
+        # The first segment tells how the job began; the newest, how it ends.
+        while len(self._kept) > 2 and sum(kept.size for kept in self._kept) > self._limit:
+            self._carrier.remove(self._name(self._kept.pop(1).start))
 
-    def _opened(self, start: int) -> None:
-        self._starts.append(start)
-        if len(self._starts) > self._keep:
-            # The first segment tells how the job began; the newest, how it ends.
-            self._carrier.remove(self._name(self._starts.pop(1)))
+    def _send(self) -> None:
+        if not self._is_sent:
+            self._carrier.put(self._name(self._kept[-1].start), bytes(self._newest))
+            self._is_sent = True
 
     def _mark(self) -> None:
         now = self._clock()
         if self._marks and now - self._marks[-1][1] < self._interval:
             return
         self._marks.append((self._end, now))
+        self._new_marks = True
         if len(self._marks) > _MARKS:
             self._marks = self._marks[::2]
             self._interval *= 2

@@ -1,0 +1,84 @@
+"""The box: the script can write into it as well, so nothing in it is trusted."""
+
+import json
+import os
+
+import pytest
+
+from danlu.job.status import Failure, Frame
+from danlu.taskdir.box import Box, Launch
+
+LAUNCH = Launch(
+    "/code/train.py", ("--data_url=", "a b"), False, ("/code",), "/code", {"/cache": "/r"}
+)
+
+
+@pytest.fixture
+def box(tmp_path):
+    return Box(tmp_path / "box of 小王")
+
+
+def test_a_launch_comes_back_as_it_was_written(box):
+    box.write_launch(LAUNCH)
+
+    assert box.launch() == LAUNCH
+    assert os.listdir(box.folder) == ["launch.json"]
+
+
+def test_a_failure_comes_back_as_it_was_written(box):
+    failure = Failure(
+        "ValueError", "坏 \udcff", frames=(Frame("train.py", 3, "main", "x = 1"),), exit_code=1
+    )
+    assert box.failure() is None
+
+    box.write_failure(failure)
+
+    assert box.failure() == failure
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"message": {"a": 1}}',
+        b'{"exception": 5}',
+        b'{"exit_code": "1"}',
+        b'{"frames": [{"file": 1, "line": 2}]}',
+        b'{"frames": [{"file": "a", "line": "2"}]}',
+        b'{"frames": 3}',
+        b'{"last_lines": [1]}',
+        b'{"message": "' + b"x" * (2 << 20) + b'"}',
+    ],
+    ids=lambda content: repr(content[:40]),
+)
+def test_a_failure_that_makes_no_sense_is_no_failure(box, content):
+    box.folder.mkdir()
+    (box.folder / "failure.json").write_bytes(content)
+
+    assert box.failure() is None
+
+
+def test_a_pipe_in_place_of_the_failure_does_not_hold_the_reader(box):
+    box.folder.mkdir()
+    os.mkfifo(box.folder / "failure.json")
+
+    assert box.failure() is None
+
+
+def test_a_link_out_of_the_box_is_not_followed(box, tmp_path):
+    box.folder.mkdir()
+    (tmp_path / "other").write_text(json.dumps({"message": "of another job"}))
+    (box.folder / "failure.json").symlink_to(tmp_path / "other")
+
+    assert box.failure() is None
+
+
+def test_a_folder_in_place_of_the_failure_is_no_failure(box):
+    (box.folder / "failure.json").mkdir(parents=True)
+
+    assert box.failure() is None
