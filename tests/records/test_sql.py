@@ -6,6 +6,7 @@ import threading
 from contextlib import closing
 
 import pytest
+from sqlalchemy import event
 
 from danlu.errors import Unavailable
 from danlu.job.state import JobState
@@ -106,6 +107,23 @@ def test_an_error_inside_a_transaction_leaves_nothing(records):
     with pytest.raises(ZeroDivisionError):
         write_and_fail()
     assert records.page() == ()
+
+
+def test_a_new_job_is_synced_to_disk_and_a_change_left_to_the_log(records):
+    """NORMAL may lose the last changes with the power; agents tell them again, but no new job."""
+    said = []
+    event.listen(records._engine, "before_cursor_execute", lambda *about: said.append(about[2]))
+
+    job = records.add(a_job("mnist"))
+    added = said[:2]
+    said.clear()
+    records.save(job)
+
+    assert added == ["PRAGMA synchronous = FULL", "BEGIN IMMEDIATE"]
+    assert said[:2] == ["PRAGMA synchronous = NORMAL", "BEGIN IMMEDIATE"]
+    with records._writing("FULL") as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
 
 def test_closed_records_are_unavailable(records):

@@ -77,7 +77,7 @@ class SqlRecords:
             return _with_token(connection, token)
 
     def get(self, reference: str) -> Job:
-        reference = reference.encode(errors="replace").decode()  # SQLite takes no lone surrogates
+        reference = _storable(reference)
         exact = or_(jobs.c.id == reference, jobs.c.name == reference)
         wanted = select(jobs.c.document).where(exact).order_by(jobs.c.id != reference)
         with self._reading() as connection:
@@ -117,7 +117,8 @@ class SqlRecords:
         self, *, states: Sequence[JobState] = (), name: str = "", limit: int = 50, before: str = ""
     ) -> Sequence[Job]:
         with self._reading() as connection:
-            documents = connection.scalars(_page(states, name, limit, before)).all()
+            wanted = _page(states, _storable(name), limit, _storable(before))
+            documents = connection.scalars(wanted).all()
         return tuple(_job(document) for document in documents)
 
     def remove(self, job_id: str) -> None:
@@ -178,6 +179,11 @@ def _documents(connection: Connection, ids: Sequence[str]) -> Iterator[Job]:
     for at in range(0, len(ids), _AT_ONCE):
         chosen = jobs.c.id.in_(ids[at : at + _AT_ONCE])
         yield from map(_job, connection.scalars(select(jobs.c.document).where(chosen)))
+
+
+def _storable(text: str) -> str:
+    """SQLite takes no lone surrogates: what has them is in no record."""
+    return text.encode(errors="replace").decode()
 
 
 def _values(states: Sequence[JobState]) -> list[str]:

@@ -250,3 +250,4 @@ class RecordsContract:
         assert names(name="flowers-1") == ["Flowers-1"]
         assert names(name="T_2") == ["mnist_2"]
         assert names(name="%") == []
+        assert names(name="\udce4") == []
