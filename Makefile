@@ -40,7 +40,7 @@ bench: install-dev  ## CPU time of the imports, beside a bare Python; writes ben
 	$(BIN)/python bench/imports.py
 
 docs: install-dev  ## links, both languages, every command, setting, route and test named
-	$(BIN)/pytest -q tests/test_docs.py tests/test_architecture.py
+	$(BIN)/pytest -q tests/test_docs.py tests/test_reference.py tests/test_architecture.py
 
 install: $(VENV)/.run
 install-dev: $(VENV)/.dev

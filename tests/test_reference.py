@@ -1,0 +1,176 @@
+"""The reference pages against the code: everything public has its line, and every line is true."""
+
+import dataclasses
+import re
+
+import click
+import pytest
+
+from danlu import errors
+from danlu.agent.environment import child_environment
+from danlu.cli.main import COMMANDS, app
+from danlu.dialects import modelarts
+from danlu.job.plan import Command, Place, Task
+from danlu.job.state import Reason
+from danlu.settings import FLAVORS, Settings, size
+from pages import ROOT, Page, both, page
+
+EMPTY = Task("j", "job", "modelarts", 1, Place("worker", 0), Command("train.py"))
+
+
+def names(found: Page) -> list[str]:
+    """Return the code in the first cell of every row."""
+    return [match[1] for row in found.rows() if (match := re.match(r"`([^`]+)`", row[0]))]
+
+
+@pytest.mark.parametrize("found", both("docs/reference/settings"), ids=["en", "zh"])
+def test_every_setting_has_its_line_and_default(found):
+    documented = {row[0].strip("`"): row[1] for row in found.rows()}
+    fields = {f.name: f for f in dataclasses.fields(Settings) if f.name != "origins"}
+
+    assert list(documented) == sorted(documented, key=list(documented).index)
+    assert documented.keys() == fields.keys()
+    for name, field in fields.items():
+        shown = documented[name].strip("`")
+        if name in ("home", "flavors"):
+            continue
+        default = field.default
+        if default in ("", ()):
+            assert shown in ("empty", "空"), name
+        elif isinstance(default, bool):
+            assert shown == str(default).lower(), name
+        elif isinstance(default, int | float):
+            assert size(shown) == default, name
+        else:
+            assert shown == default, name
+
+
+def test_the_flavors_are_as_many_as_the_page_says():
+    assert len(FLAVORS) == 4
+
+
+def commands() -> dict[str, click.Command]:
+    """Return every command by its full name."""
+    found: dict[str, click.Command] = {}
+    context = click.Context(app)
+    for name in COMMANDS:
+        command = app.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            found |= {f"danlu {name} {sub}": c for sub, c in command.commands.items()}
+        else:
+            found[f"danlu {name}"] = command
+    return found
+
+
+@pytest.mark.parametrize("found", both("docs/reference/cli"), ids=["en", "zh"])
+def test_every_command_has_its_section(found):
+    shown = [title.strip("`") for _, title in found.headings if title.startswith("`danlu")]
+
+    assert shown == list(commands())
+
+
+@pytest.mark.parametrize("found", both("docs/reference/cli"), ids=["en", "zh"])
+def test_every_option_is_explained_where_it_belongs(found):
+    common = {name for option in app.params for name in option.opts} | {"-h", "--help"}
+    faults = {}
+    for name, command in commands().items():
+        section = found.section(f"`{name}`")
+        options = [p for p in command.params if isinstance(p, click.Option) and not p.hidden]
+        known = {spelling for p in options for spelling in (*p.opts, *p.secondary_opts)} - common
+        shown = {
+            spelling
+            for row in re.findall(r"^\| (`-.*?) \|", section, re.MULTILINE)
+            for spelling in re.findall(r"`(--?[a-z-]+)", row)
+        }
+        if known != shown:
+            faults[name] = {"not explained": known - shown, "not there": shown - known}
+
+    assert faults == {}
+
+
+@pytest.mark.parametrize("found", both("docs/reference/rest"), ids=["en", "zh"])
+def test_every_route_has_its_line(found):
+    from danlu.server import routes_code, routes_jobs, routes_logs, routes_server
+
+    served = {
+        f"{method} {route.path}"
+        for module in (routes_server, routes_jobs, routes_logs, routes_code)
+        for route in module.router.routes
+        for method in route.methods
+    }
+    assert {name for name in names(found) if " /v1/" in name} == served
+
+
+def error_kinds(kind: type[errors.DanluError] = errors.DanluError) -> list[type[errors.DanluError]]:
+    return [kind, *(k for child in kind.__subclasses__() for k in error_kinds(child))]
+
+
+@pytest.mark.parametrize("found", both("docs/reference/rest"), ids=["en", "zh"])
+def test_every_error_code_has_its_line(found):
+    rows = {row[0].strip("`"): row[1:3] for row in found.rows()}
+    kinds = [kind for kind in error_kinds() if kind.__module__ == "danlu.errors"]
+
+    for kind in kinds:
+        assert rows.get(kind.code) == [str(kind.http_status), str(kind.exit_code)], kind.code
+
+
+@pytest.mark.parametrize("found", both("docs/guides/failures"), ids=["en", "zh"])
+def test_every_reason_has_its_line_and_its_retries(found):
+    rows = {row[0].strip("`"): row[1].strip("`") for row in found.rows()}
+
+    for reason in Reason:
+        asked = reason.retries(5)
+        assert rows.get(reason.value) == {5: "retries", 1: "1", 0: "0"}[asked], reason
+
+
+@pytest.mark.parametrize("found", both("docs/reference/environment"), ids=["en", "zh"])
+def test_every_variable_of_a_script_has_its_line(found):
+    spec = modelarts.read({"code": "obs://bucket/code", "boot_file": "train.py"})
+    place = Place("worker", 0, job_id="j")
+    task = Task("j", "job", "modelarts", 1, place, modelarts.command(spec, place))
+
+    assert set(child_environment(task, "/box", {}, {})) == set(names(found))
+
+
+@pytest.mark.parametrize("found", both("docs/reference/environment"), ids=["en", "zh"])
+def test_what_a_script_keeps_of_our_environment_is_listed(found):
+    spoken = set(re.findall(r"\w+", found.prose.split("##")[0]))
+    own = {name: "x" for name in spoken if name.isupper()}
+
+    kept = child_environment(EMPTY, "/box", {}, {**own, "LC_ALL": "C", "NVIDIA_X": "1", "no": "1"})
+    assert set(own) - {"DANLU_", "GPU", "LC_", "NVIDIA_"} <= set(kept)
+    assert {"LC_ALL", "NVIDIA_X"} < set(kept)
+    assert "no" not in kept
+
+
+DIALECTS = sorted((ROOT / "docs" / "dialects").glob("*.md"))
+
+
+@pytest.mark.parametrize("path", DIALECTS, ids=lambda path: path.name)
+def test_every_promise_names_the_test_that_holds_it(path):
+    faults = []
+    for promise, status, test, *_ in Page(path).rows():
+        held = re.findall(r"`(tests/\S+\.py)::(\w+)`", test)
+        if status in ("yes", "partly", "是", "部分"):
+            missing = [f"{file}::{name}" for file, name in held if not _there(file, name)]
+            if missing or not held:
+                faults.append((promise, missing or "no test"))
+        elif status not in ("no", "否") or held:
+            faults.append((promise, f"status {status!r}"))
+
+    assert faults == []
+
+
+def _there(file: str, name: str) -> bool:
+    path = ROOT / file
+    return path.exists() and bool(
+        re.search(rf"^\s*(?:async )?def {name}\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+
+
+def test_the_version_is_one():
+    import danlu
+
+    assert f'version = "{danlu.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    assert page("CHANGELOG.md").headings[1][1].startswith(danlu.__version__)
