@@ -23,7 +23,7 @@ COMMANDS: dict[str, list[str]] = {
     "import danlu": ["-c", "import danlu"],
     "import ti": ["-c", "import ti"],
     "import moxing": ["-c", "import moxing"],
-    "danlu --help": ["-m", "danlu.cli", "--help"],
+    "danlu --help": ["-c", "from danlu.cli.main import main; main(['--help'])"],
 }
 RESULT = Path(__file__).parent / "results" / "imports.json"
 
