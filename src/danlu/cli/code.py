@@ -21,6 +21,7 @@ class Code:
     boot_file: str
     folder: Path | None = None
     files: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def origin(self) -> str:
@@ -87,10 +88,7 @@ def _choices(names: list[str]) -> str:
 
 
 def send(session: "Session", code: Code) -> tuple[str, Code]:
-    """Pack and upload ``code``; return its URI, and the code with the list of what was packed.
-
-    The list is there for a single file only: of a directory everything is taken.
-    """
+    """Pack and upload ``code``; return its URI, and the code with what was packed for a file."""
     if code.folder is None:
         return code.path, code
     from danlu.client import bundle
@@ -102,5 +100,5 @@ def send(session: "Session", code: Code) -> tuple[str, Code]:
         uri = session.client.upload_code(archive)
     finally:
         archive.unlink(missing_ok=True)
-    files = tuple(str(name) for name in selected.files) if path.is_file() else ()
-    return uri, replace(code, files=files)
+    files = tuple(map(str, selected.files)) if path.is_file() else ()
+    return uri, replace(code, files=files, left_out=tuple(map(str, selected.left_out)))

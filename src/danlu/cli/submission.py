@@ -25,18 +25,24 @@ class Submission:
 def prepare(session: Session, submission: Submission) -> dict[str, Any]:
     """Upload the code and return the whole request."""
     uri, code = send(session, submission.code)
-    if code.files and not session.json:
-        shown = ", ".join(code.files[:_LISTED])
-        more = len(code.files) - _LISTED
-        session.screen.say("run.packed", count=len(code.files), files=shown)
-        if more > 0:
-            session.screen.say("run.packed_more", count=more)
+    if not session.json:
+        _tell_packed(session, code)
     request = {**submission.request, "code": uri, "boot_file": code.boot_file}
     if code.folder is not None:
         request["code_origin"] = code.origin
     if submission.secrets:
         request["secrets"] = sorted(submission.secrets)
     return request
+
+
+def _tell_packed(session: Session, code: Code) -> None:
+    """Of a directory everything is taken; of a single file people want to know."""
+    if code.files:
+        session.screen.say("run.packed", files=", ".join(code.files[:_LISTED]))
+    if len(code.files) > _LISTED:
+        session.screen.say("run.packed_more", count=len(code.files) - _LISTED)
+    if code.left_out:
+        session.screen.say("run.left_out", files=", ".join(code.left_out[:_LISTED]))
 
 
 def rehearse(session: Session, submission: Submission) -> int:

@@ -1,0 +1,199 @@
+"""A client without a server: jobs in memory that end as a test wishes."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from danlu.client.api import Line, Lines, RawLog
+from danlu.errors import Conflict, NotFound, WaitTimedOut
+from danlu.job.job import Change, Job, new_id
+from danlu.job.plan import Command, Fetch, Place, Push, Task
+from danlu.job.spec import JobSpec, Resources
+from danlu.job.state import JobState, Reason
+from danlu.job.status import Failure, Frame, Outcome, Phase, Progress, TaskStatus
+from danlu.job.wire import to_wire
+
+NOW = 1_700_000_000.0
+
+
+def spec_of(request: dict[str, Any], name: str) -> JobSpec:
+    channels = {"data_url": request.get("data_url"), "train_url": request.get("train_url")}
+    given = {key: uri for key, uri in channels.items() if uri}
+    return JobSpec(
+        name=name,
+        dialect=request["dialect"],
+        code=request["code"],
+        entry=request["boot_file"],
+        params=tuple((k, str(v)) for k, v in request.get("parameters", {}).items()),
+        inputs={k: v for k, v in given.items() if k == "data_url"} | request.get("inputs", {}),
+        outputs={k: v for k, v in given.items() if k == "train_url"} | request.get("outputs", {}),
+        env=request.get("env", {}),
+        secrets=tuple(request.get("secrets", ())),
+        resources=Resources(nodes=request.get("nodes", 1)),
+    )
+
+
+def task_of(job: Job, index: int = 0) -> Task:
+    place = Place("worker", index)
+    args = tuple(f"--{name}={value}" for name, value in job.spec.params)
+    command = Command(
+        run=f"/code/{job.spec.entry}",
+        args=args,
+        cwd="/code",
+        env={"MA_HOME": "/home/ma-user"},
+        fetch=(Fetch(job.spec.code, "/code", "code", archive=True),),
+        push=tuple(Push(f"/out/{name}", uri, name) for name, uri in job.spec.outputs.items()),
+    )
+    return Task(job.id, job.name, job.spec.dialect, job.attempt, place, command)
+
+
+class FakeClient:
+    """Runs nothing. ``ends`` says how the next jobs end, ``log`` what they write."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+        self.requests: list[dict[str, Any]] = []
+        self.secrets: list[dict[str, str]] = []
+        self.tokens: list[str | None] = []
+        self.archives: list[bytes] = []
+        self.log: list[Line] = [Line("worker-0", "step 1"), Line("worker-0", "step 2")]
+        self.ends = (JobState.SUCCEEDED, Reason.DONE)
+        self.failure: Failure | None = None
+        self.cause: dict[str, str] | None = None
+        self.notes: tuple[str, ...] = ()
+        self.interrupt_after: int | None = None
+
+    def hello(self) -> dict[str, Any]:
+        return {"version": "0.1.0", "pid": 1, "living": 0, "started": NOW}
+
+    def capacity(self) -> dict[str, Any]:
+        return {"cpus": 2.0, "memory": 8 << 30, "gpus": []}
+
+    def upload_code(self, archive: Any) -> str:
+        self.archives.append(archive.read_bytes())
+        return f"danlu://code/{'0' * 64}.tar.gz"
+
+    def submit(self, request, secrets=None, token=None) -> dict[str, Any]:
+        self.requests.append(dict(request))
+        self.secrets.append(dict(secrets or {}))
+        self.tokens.append(token)
+        job = self._new(dict(request))
+        self._jobs[job.id] = job
+        return self._view(job)
+
+    def plan(self, request) -> dict[str, Any]:
+        self.requests.append(dict(request))
+        job = self._new(dict(request))
+        tasks = [to_wire(task_of(job, index)) for index in range(job.spec.resources.nodes)]
+        return {"job": self._view(job), "tasks": tasks, "notes": list(job.notes)}
+
+    def jobs(self, *, states=(), name="", limit=50, before="") -> dict[str, Any]:
+        found = [
+            job
+            for job in sorted(self._jobs.values(), key=lambda job: job.id, reverse=True)
+            if (not states or job.state.value in states)
+            and name in job.name
+            and (not before or job.id < before)
+        ]
+        shown = [self._view(job) for job in found[:limit]]
+        for view in shown:
+            del view["plan"], view["tasks"]
+        return {"jobs": shown, "next": shown[-1]["id"] if len(found) > limit else None}
+
+    def job(self, ref: str) -> dict[str, Any]:
+        return self._view(self._get(ref))
+
+    def wait(self, ref: str, timeout: float | None = None) -> dict[str, Any]:
+        job = self._get(ref)
+        if job.state.final:
+            return self._view(job)
+        if timeout is not None:
+            raise WaitTimedOut("not yet")
+        return self._view(self._end(job))
+
+    def stop(self, ref: str, grace: float | None = None) -> dict[str, Any]:
+        job = self._get(ref)
+        if not job.state.final:
+            job = replace(job, state=JobState.STOPPING, stop_grace=grace)
+            self._jobs[job.id] = job
+            self.ends = (JobState.STOPPED, Reason.STOPPED_BY_USER)
+        return self._view(job)
+
+    def remove(self, ref: str) -> None:
+        job = self._get(ref)
+        if not job.state.final:
+            raise Conflict("It has not ended.")
+        del self._jobs[job.id]
+
+    def rerun(self, ref, parameters=None, secrets=None, token=None) -> dict[str, Any]:
+        old = self._get(ref)
+        request = {k: v for k, v in old.request.items() if k != "name"}
+        request["parameters"] = {**request.get("parameters", {}), **(parameters or {})}
+        return self.submit(request, secrets, token)
+
+    def lines(self, ref, *, cursor="", attempt=None, tasks=(), tail=None, wait=0) -> Lines:
+        """Two lines at a time, as a server gives a long log in pieces."""
+        wanted = [line for line in self.log if not tasks or line.task in tasks]
+        if tail is not None and not cursor:
+            wanted, start = wanted[-tail:] if tail else [], 0
+            return Lines(tuple(wanted), {}, str(len(self.log)), True, 1)
+        start = int(cursor or 0)
+        return Lines(tuple(wanted[start : start + 2]), {}, str(start + 2), True, 1)
+
+    def follow(self, ref, *, attempt=None, tasks=(), tail=None, on_partial=None):
+        job = self._get(ref)
+        for number, line in enumerate(self.log):
+            if number == self.interrupt_after:
+                raise KeyboardInterrupt
+            if not tasks or line.task in tasks:
+                yield line
+        self._end(job)
+
+    def raw_log(self, ref, task, *, attempt=None, offset=0) -> RawLog:
+        data = b"".join(f"{line.text}\n".encode() for line in self.log if line.task == task)
+        piece = data[offset : offset + 5]
+        return RawLog(piece, offset + len(piece), 0)
+
+    def finish(self, name: str) -> None:
+        self._end(self._get(name))
+
+    def _new(self, request: dict[str, Any]) -> Job:
+        job_id = new_id(NOW + len(self.requests))
+        name = request.get("name") or f"train-{job_id[-4:]}"
+        spec = spec_of(request, name)
+        job = Job(
+            id=job_id,
+            name=name,
+            spec=spec,
+            request=request,
+            created=time.time() - 10,
+            notes=self.notes,
+            history=(Change(JobState.QUEUED, NOW, 1),),
+        )
+        tasks = tuple(task_of(job, index) for index in range(spec.resources.nodes))
+        return replace(job, plan=tasks)
+
+    def _end(self, job: Job) -> Job:
+        state, reason = self.ends
+        outcome = Outcome(1, reason, 0 if reason is Reason.DONE else 1, NOW + 3, self.failure)
+        phases = (Phase("fetch code", NOW), Phase("run", NOW + 1), Phase("push", NOW + 2.5))
+        status = TaskStatus("worker", 0, claimed=True, progress=Progress(phases), outcome=outcome)
+        history = (*job.history, Change(state, job.created + 3, 1, reason))
+        ended = replace(job, state=state, reason=reason, tasks=(status,), history=history)
+        self._jobs[job.id] = replace(ended, failed_task="" if reason is Reason.DONE else "worker-0")
+        return self._jobs[job.id]
+
+    def _get(self, ref: str) -> Job:
+        for job in self._jobs.values():
+            if ref in (job.id, job.name) or job.name.startswith(ref):
+                return job
+        raise NotFound("job", ref, known=[job.name for job in self._jobs.values()])
+
+    def _view(self, job: Job) -> dict[str, Any]:
+        ended = {"cause": self.cause if job.state.final else None}
+        return {**to_wire(job), **ended, "started": job.started, "ended": job.ended}
+
+
+def broken_at(file: str, line: int) -> Failure:
+    frame = Frame(file, line, "main", "raise ValueError('no')")
+    return Failure(exception="ValueError", message="no", frames=(frame,), exit_code=1)

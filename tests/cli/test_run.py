@@ -1,0 +1,210 @@
+import pytest
+
+from danlu.job.state import JobState, Reason
+
+
+def test_log_lines_go_to_stdout_and_everything_else_to_stderr(danlu, script):
+    result = danlu("run", "code/train.py")
+
+    assert result.code == 0
+    assert result.out == "step 1\nstep 2\n"
+    assert "dialect: modelarts (train.py shows no sign of another service)" in result.err
+    assert "packed: train.py" in result.err
+    assert "succeeded in" in result.err
+
+
+def test_a_directory_is_sent_with_its_only_script(danlu, client, script):
+    danlu("run", "code/")
+
+    assert client.requests[0]["boot_file"] == "train.py"
+    assert client.requests[0]["code"].startswith("danlu://code/")
+    assert client.requests[0]["code_origin"] == script.as_uri()
+
+
+def test_local_paths_become_absolute_uris(danlu, client, script, tmp_path):
+    danlu("run", "code", "--data-url", "data dir", "--train-url", "obs://bucket//out",
+          "--input", "extra=../x", "--output", "logs=s3://bucket/logs")  # fmt: skip
+
+    request = client.requests[0]
+    assert request["data_url"] == f"file://{tmp_path}/data%20dir"
+    assert request["train_url"] == "obs://bucket//out"
+    assert request["inputs"] == {"extra": f"file://{tmp_path.parent}/x"}
+    assert request["outputs"] == {"logs": "s3://bucket/logs"}
+
+
+def test_what_was_not_given_is_left_to_the_server(danlu, client, script):
+    danlu("run", "code")
+
+    assert set(client.requests[0]) == {"dialect", "code", "code_origin", "boot_file"}
+
+
+def test_every_option_reaches_the_request(danlu, client, script):
+    danlu("run", "code", "--nodes", "2", "--gpus", "0", "--cpus", "1.5", "--memory", "2G",
+          "--flavor", "cpu.basic", "--name", "mnist", "--retries", "0", "--priority", "-1",
+          "--timeout", "60", "--env", "A=b=c", "--client-token", "again", "--detach")  # fmt: skip
+
+    request = client.requests[0]
+    assert request["nodes"] == 2
+    assert request["gpus"] == 0
+    assert request["cpus"] == 1.5
+    assert request["memory"] == "2G"
+    assert request["flavor"] == "cpu.basic"
+    assert request["name"] == "mnist"
+    assert request["retries"] == 0
+    assert request["priority"] == -1
+    assert request["timeout"] == 60
+    assert request["env"] == {"A": "b=c"}
+    assert client.tokens == ["again"]
+
+
+def test_a_parameter_may_be_empty_and_may_hold_an_equals_sign(danlu, client, script):
+    danlu("run", "code", "-p", "empty=", "-p", "expression=a=b", "-p", "中文=值")
+
+    assert client.requests[0]["parameters"] == {"empty": "", "expression": "a=b", "中文": "值"}
+
+
+def test_wrong_parameters_are_told_all_at_once(danlu, client, script):
+    result = danlu("run", "code", "-p", "max_steps", "-p", "=3", "-p", "a=1", "-p", "a=2")
+
+    assert result.code == 2
+    assert "'max_steps' has no '='; write NAME=VALUE" in result.err
+    assert "'=3' has no name" in result.err
+    assert "'a' is given twice" in result.err
+    assert client.requests == []
+
+
+def test_a_flag_of_the_script_is_shown_its_place(danlu, script):
+    result = danlu("run", "code", "--max_steps=100")
+
+    assert result.code == 2
+    assert "-p max_steps=VALUE" in result.err
+
+
+def test_words_after_the_path_are_refused(danlu, script):
+    result = danlu("run", "code", "--", "--max_steps", "100")
+
+    assert result.code == 2
+    assert "Not understood: --max_steps 100" in result.err
+
+
+def test_a_secret_comes_from_the_environment_only(danlu, client, script, monkeypatch):
+    monkeypatch.setenv("API_KEY", "s3cret")
+
+    result = danlu("run", "code", "--secret", "API_KEY")
+
+    assert client.secrets == [{"API_KEY": "s3cret"}]
+    assert "s3cret" not in str(client.requests) + result.out + result.err
+
+
+def test_a_secret_that_is_not_set_is_an_error(danlu, client, script):
+    result = danlu("run", "code", "--secret", "API_KEY")
+
+    assert result.code == 2
+    assert "Not set in this environment: API_KEY." in result.err
+    assert client.requests == []
+
+
+def test_a_failed_job_ends_with_its_cause_and_the_next_command(danlu, client, script):
+    client.ends = (JobState.FAILED, Reason.SCRIPT_FAILED)
+    client.cause = {"code": "exception", "en": "ValueError at train.py:3: no",
+                    "zh": "train.py 第 3 行 ValueError：no", "next": "danlu logs a"}  # fmt: skip
+
+    result = danlu("run", "code")
+    chinese = danlu("run", "code", "--lang", "zh")
+
+    assert result.code == chinese.code == 5
+    assert result.out == "step 1\nstep 2\n"
+    assert "failed after" in result.err
+    assert "ValueError at train.py:3: no" in result.err
+    assert "Next: danlu logs a" in result.err
+    assert "失败" in chinese.err
+    assert "train.py 第 3 行 ValueError：no" in chinese.err
+    assert "下一步：danlu logs a" in chinese.err
+
+
+def test_ctrl_c_detaches_and_says_how_to_attach(danlu, client, script):
+    client.interrupt_after = 1
+
+    result = danlu("run", "code", "--name", "mnist")
+
+    assert result.code == 130
+    assert result.out == "step 1\n"
+    assert "danlu logs -f mnist" in result.err
+    assert client.job("mnist")["state"] == "queued"
+
+
+def test_task_names_are_shown_only_where_there_are_several(danlu, client, line, script):
+    client.log = [line("worker-0", "a"), line("worker-1", "b")]
+
+    result = danlu("run", "code", "--nodes", "2")
+
+    assert result.out == "[worker-0] a\n[worker-1] b\n"
+
+
+def test_notes_of_the_platform_are_told(danlu, client, script):
+    client.notes = ("gpus: this machine has no GPU: the job runs on CPU.",)
+
+    assert "the job runs on CPU" in danlu("run", "code").err
+
+
+def test_detached_the_name_is_all_that_goes_to_stdout(danlu, script):
+    result = danlu("run", "code", "--name", "mnist", "--detach")
+
+    assert result.out == "mnist\n"
+    assert "danlu logs -f mnist" in result.err
+
+
+def test_a_dry_run_shows_the_exact_command_and_starts_nothing(danlu, client, script):
+    result = danlu("run", "code", "-p", "text=two words", "--train-url", "obs://b/o", "--dry-run")
+
+    assert result.code == 0
+    assert "python /code/train.py '--text=two words'" in result.out
+    assert "MA_HOME=/home/ma-user" in result.out
+    assert "/out/train_url  →  obs://b/o" in result.out
+    assert client.jobs()["jobs"] == []
+
+
+def test_json_is_a_line_for_each_event(danlu, script):
+    first, *lines, last = danlu("run", "code", "--json").ndjson
+
+    assert first["submitted"]["state"] == "queued"
+    assert lines == [{"task": "worker-0", "text": "step 1"}, {"task": "worker-0", "text": "step 2"}]
+    assert last["job"]["state"] == "succeeded"
+
+
+def test_json_leaves_stderr_empty_and_tells_failure_by_the_exit_code(danlu, client, script):
+    client.ends = (JobState.FAILED, Reason.SCRIPT_FAILED)
+
+    result = danlu("run", "code", "--json")
+
+    assert result.code == 5
+    assert result.err == ""
+    assert result.ndjson[-1]["job"]["state"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "sign"),
+    [
+        ("import moxing.tensorflow as mox\nmox.run(input_fn)", "dls", "mox.run"),
+        ("import os\nd = os.environ['SM_CHANNEL_TRAIN']", "ti", "SM_CHANNEL_TRAIN"),
+    ],
+)
+def test_a_script_of_a_service_we_lack_is_refused_by_name(
+    danlu, client, script, text, dialect, sign
+):
+    (script / "train.py").write_text(text)
+
+    result = danlu("run", "code")
+
+    assert result.code == 1
+    assert f"written for {dialect} (train.py has {sign})" in result.err
+    assert client.requests == []
+
+
+def test_a_flag_decides_the_dialect_before_any_evidence(danlu, client, script):
+    (script / "train.py").write_text("mox.run(input_fn)")
+
+    result = danlu("run", "code", "--dialect", "modelarts")
+
+    assert result.code == 0
+    assert client.requests[0]["dialect"] == "modelarts"
