@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from danlu.errors import ExecutorError, InvalidJob, NoCapacity
 from danlu.executors.agents import AGENT, Agents
@@ -189,15 +188,19 @@ def _checked(job_id: str) -> str:
 
 def _remove_tree(folder: Path) -> None:
     """Remove a folder, read-only folders included; what is not there is no error."""
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
+    except PermissionError:
+        _make_writable(folder)
+        shutil.rmtree(folder)
 
-    def make_writable_and_retry(function: Callable[..., Any], path: str, _: Any) -> None:
-        try:
-            for held in (os.path.dirname(path), path):
-                if not os.path.islink(held):
-                    os.chmod(held, stat.S_IRWXU)
-            function(path)
-        except FileNotFoundError:
-            return
 
-    if os.path.lexists(folder):
-        shutil.rmtree(folder, onerror=make_writable_and_retry)
+def _make_writable(folder: Path) -> None:
+    os.chmod(folder, stat.S_IRWXU)
+    for path, names, _ in os.walk(folder):  # from the top: each is opened after its chmod
+        for name in names:
+            inner = os.path.join(path, name)
+            if not os.path.islink(inner):
+                os.chmod(inner, stat.S_IRWXU)

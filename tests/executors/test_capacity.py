@@ -1,0 +1,121 @@
+"""Room: what there is, what is free, and why a job can never fit."""
+
+import socket
+
+import pytest
+
+from danlu.errors import NoCapacity
+from danlu.executors.api import Capacity
+from danlu.executors.capacity import faults, left, machine_capacity
+from danlu.executors.ports import free_ports
+from danlu.executors.reservations import Reservations, lay_out
+from danlu.job.plan import Place, Role
+from danlu.settings import GiB, Settings
+
+ROOM = Capacity(cpus=4, memory=8 * GiB, gpus=("0", "1"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "env", "gpus"),
+    [
+        ("none", {"CUDA_VISIBLE_DEVICES": "0"}, ()),
+        ("auto", {"CUDA_VISIBLE_DEVICES": "2,GPU-8f"}, ("2", "GPU-8f")),
+        ("auto", {"CUDA_VISIBLE_DEVICES": ""}, ()),
+        ("auto", {"CUDA_VISIBLE_DEVICES": "-1"}, ()),
+        ("0, 3,3", {}, ("0", "3")),
+    ],
+)
+def test_gpus_are_named_by_setting_or_by_environment(tmp_path, setting, env, gpus):
+    assert machine_capacity(Settings(home=tmp_path, gpus=setting), env).gpus == gpus
+
+
+def test_settings_come_before_what_the_machine_has(tmp_path):
+    told = machine_capacity(Settings(home=tmp_path, cpus=64, memory=GiB), {})
+    found = machine_capacity(Settings(home=tmp_path), {})
+
+    assert (told.cpus, told.memory) == (64, GiB)
+    assert found.cpus >= 1
+    assert found.memory > 0
+
+
+@pytest.mark.parametrize(
+    ("roles", "expected"),
+    [
+        ([Role("worker", cpus=4, memory=8 * GiB, gpus=2)], []),
+        (
+            [Role("worker", cpus=5)],
+            [("cpus", "a worker asks for 5 CPUs, this machine has 4. Ask for less.")],
+        ),
+        (
+            [Role("worker", memory=9 * GiB, gpus=3)],
+            [
+                ("memory", "a worker asks for 9 GiB, this machine has 8 GiB. Ask for less."),
+                ("gpus", "a worker asks for 3 GPUs, this machine has 2 (0, 1). Ask for less."),
+            ],
+        ),
+        (
+            [Role("ps"), Role("worker", count=4)],
+            [
+                (
+                    "nodes",
+                    "the 5 tasks of the job ask for 5 CPUs together, this machine has 4."
+                    " Ask for fewer nodes, or for less on each.",
+                )
+            ],
+        ),
+    ],
+)
+def test_every_cause_is_told_with_what_was_asked_and_what_there_is(roles, expected):
+    assert faults(roles, ROOM) == expected
+
+
+def test_shares_of_a_cpu_add_up():
+    tenths = [Role("worker", count=10, cpus=0.1)]
+    room = Capacity(cpus=1, memory=0, gpus=())
+
+    first = lay_out(tenths, room)
+
+    assert first is not None
+    assert faults(tenths, room) == []
+    assert lay_out([Role("worker", cpus=0.1)], left(room, first)) is None
+    assert lay_out([Role("worker", cpus=0.1)], left(room, first[:9])) is not None
+
+
+def test_memory_that_was_not_asked_for_is_not_accounted_for():
+    assert lay_out([Role("worker", count=4)], Capacity(4, 0, ())) is not None
+
+
+def test_gpus_are_dealt_out_in_order_and_only_once():
+    places = lay_out([Role("worker", count=2, gpus=1)], ROOM)
+
+    assert [place.gpus for place in places] == [("0",), ("1",)]
+    assert left(ROOM, places[:1]).gpus == ("1",)
+
+
+def test_an_unreadable_reservation_is_dropped_and_the_others_are_kept(tmp_path):
+    Reservations(tmp_path).hold("good", [Place("worker", 0, gpus=("0",))])
+    (tmp_path / "empty.json").touch()
+    (tmp_path / "odd.json").write_text('{"places": 3}')
+    (tmp_path / ".tmp-left-by-a-kill").write_text("{")
+
+    after = Reservations(tmp_path)
+
+    assert after.jobs() == ["good"]
+    assert after.of("good") == (Place("worker", 0, gpus=("0",)),)
+    assert [path.name for path in tmp_path.iterdir()] == ["good.json"]
+
+
+def test_ports_are_free_and_not_promised_to_others():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        used = listener.getsockname()[1]
+
+        ports = free_ports(3, taken={20_000}, first=19_990)
+
+    assert len(set(ports)) == 3
+    assert not {used, 20_000} & set(ports)
+
+
+def test_no_port_left_is_a_matter_of_waiting():
+    with pytest.raises(NoCapacity, match="no 2 free ports"):
+        free_ports(2, taken=set(), first=10**9)

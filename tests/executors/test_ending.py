@@ -1,0 +1,101 @@
+"""Ending processes: all of a task, none of a stranger."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from danlu.executors.ending import end_rest, signal_agent
+from danlu.taskdir.process import MARK, started, this_agent
+from danlu.testing.executor import eventually
+
+UNIFIED = next(
+    (
+        line.split()[1]
+        for line in Path("/proc/mounts").read_text().splitlines()
+        if "cgroup2" in line
+    ),
+    "",
+)
+
+
+@pytest.fixture
+def sleeper():
+    processes = []
+
+    def start(**env):
+        process = subprocess.Popen(
+            [sys.executable, "-c", "print(flush=True); import time; time.sleep(600)"],
+            env={**os.environ, **env},
+            stdout=subprocess.PIPE,
+        )
+        process.stdout.readline()
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def agent_at(process, **changes):
+    agent = replace(this_agent(), pid=process.pid, started=started(process.pid))
+    return replace(agent, **changes)
+
+
+def test_the_agent_that_is_meant_is_signalled(sleeper):
+    process = sleeper()
+
+    assert signal_agent(agent_at(process), signal.SIGKILL)
+
+    assert process.wait() == -signal.SIGKILL
+    assert not signal_agent(agent_at(process, started=1), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("change", [{"started": 1}, {"boot": "before the power cut"}])
+def test_a_stranger_with_the_same_pid_is_left_alone(sleeper, change):
+    """Reliability: never signals a stranger's pid after a reboot or a long night."""
+    stranger = sleeper()
+
+    assert not signal_agent(agent_at(stranger, **change), signal.SIGKILL)
+    assert end_rest(agent_at(stranger, **change), "job/1/worker-0")
+
+    assert stranger.poll() is None
+
+
+def test_marked_processes_are_ended_and_their_neighbours_are_not(sleeper):
+    ours, neighbour = sleeper(**{MARK: "job/1/worker-0"}), sleeper(**{MARK: "job/1/worker-1"})
+
+    assert not end_rest(None, "job/1/worker-0")
+
+    assert ours.wait() == -signal.SIGKILL
+    assert neighbour.poll() is None
+    assert end_rest(None, "job/1/worker-0")
+
+
+@pytest.mark.skipif(
+    not (UNIFIED and os.access(UNIFIED, os.W_OK)), reason="no cgroup v2 that we may write to"
+)
+def test_a_control_group_is_ended_whatever_its_members_did(sleeper):
+    group = Path(UNIFIED, f"danlu-test-{os.getpid()}")
+    (group / "made by the script").mkdir(parents=True)
+    process = sleeper()
+    (group / "made by the script/cgroup.procs").write_text(str(process.pid))
+    agent = replace(this_agent(), pid=0, cgroup=str(group))
+
+    assert not end_rest(agent, "job/1/worker-0")
+
+    assert process.wait() == -signal.SIGKILL
+    eventually(lambda: end_rest(agent, "job/1/worker-0"))
+    assert not group.exists()
+
+
+@pytest.mark.parametrize("group", ["/sys/fs/cgroup", "/no/such/danlu-group"])
+def test_a_group_that_is_not_ours_is_not_touched(group):
+    assert end_rest(replace(this_agent(), pid=0, cgroup=group), "job/1/worker-0")
