@@ -1,0 +1,1 @@
+"""Contracts every dialect, storage, executor and record store must pass, and fakes."""

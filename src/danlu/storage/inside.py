@@ -1,0 +1,129 @@
+"""Walking below a directory without ever leaving it: by descriptors, not by names.
+
+What a name leads to may change between looking and opening; what a descriptor holds does not.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def real_path(handle: int, name: str | Path) -> str:
+    """Return where an open file really lies."""
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}")
+    except OSError:  # no /proc: the name is the best that is left
+        return os.path.realpath(name)
+
+
+def contains(root: str, path: str) -> bool:
+    """Tell whether ``path`` is ``root`` or below it; both must be real paths."""
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+class Below:
+    """Makes folders and files below ``root``, which must exist; follows no link on the way.
+
+    Steps must be names, not paths. Not for several threads.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._root = os.open(root, FOLDER)
+        self._at: tuple[str, ...] = ()
+        self._open = self._root
+
+    def __enter__(self) -> "Below":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+        os.close(self._root)
+
+    def folder(self, steps: Sequence[str]) -> int:
+        """Return a descriptor of a folder, made where it is missing; good until the next call.
+
+        Raises:
+            OSError: NotADirectoryError or ELOOP where a file or a link is in the way.
+        """
+        wanted = tuple(steps)
+        if wanted != self._at:
+            self._leave()
+            self._open, self._at = self._descend(wanted), wanted
+        return self._open
+
+    def _descend(self, steps: tuple[str, ...]) -> int:
+        at = self._root
+        for step in steps:
+            before = at
+            try:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(step, dir_fd=before)
+                at = os.open(step, FOLDER | os.O_NOFOLLOW, dir_fd=before)
+            finally:
+                if before != self._root:
+                    os.close(before)
+        return at
+
+    def _leave(self) -> None:
+        if self._open != self._root:
+            os.close(self._open)
+        self._open, self._at = self._root, ()
+
+
+def remove(folder: Path) -> None:
+    """Remove a directory and all below it, read-only or not; links are removed, not followed.
+
+    What is not there is no error; two callers may remove the same folder at once.
+    """
+    try:
+        if not stat.S_ISDIR(os.lstat(folder).st_mode):
+            os.unlink(folder)
+            return
+    except FileNotFoundError:
+        return
+    with contextlib.suppress(FileNotFoundError):
+        os.chmod(folder, 0o700)
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    remove(Path(entry.path))
+                else:
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(entry.path)
+        os.rmdir(folder)
+
+
+def make_read_only(folder: Path) -> None:
+    """Take the right to write from all files and folders below ``folder``, and from itself."""
+    for path, folders, files in os.walk(folder, topdown=False):
+        for name in files:
+            file = os.path.join(path, name)
+            os.chmod(file, os.stat(file).st_mode & 0o111 | 0o444)
+        for name in folders:
+            os.chmod(os.path.join(path, name), 0o555)
+    os.chmod(folder, 0o555)
+
+
+@contextlib.contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Let a full disk say which file could not be written: ``write`` itself does not know."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in DISK_FULL and error.filename is None:
+            raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
+        raise
+
+
+def write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]

@@ -1,0 +1,127 @@
+"""The objects below a directory, in order of key."""
+
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from danlu.errors import StorageError
+from danlu.storage.api import Entry
+from danlu.storage.inside import contains
+from danlu.storage.names import OBJECT, Names, is_temporary
+
+log = logging.getLogger(__name__)
+
+FOLDER_ETAG = "0-0"  # of an empty folder: its times say nothing about the bytes in it
+
+
+def entry_of(key: str, status: os.stat_result) -> Entry:
+    """Return the entry of a file; the etag changes with size or time of change."""
+    return Entry(key, status.st_size, f"{status.st_size:x}-{status.st_mtime_ns:x}")
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Walks ``root``, a real path. ``folders``: an empty folder is told as a key ending in '/'."""
+
+    root: str
+    names: Names
+    folders: bool
+
+    def below(self, path: str, folder: str | None, prefix: str) -> Iterator[Entry]:
+        """Yield what begins with ``prefix`` in the folder at ``path``, whose key is ``folder``."""
+        yield from self._folder(path, folder, prefix, (path,))
+
+    def _folder(
+        self, path: str, folder: str | None, prefix: str, above: tuple[str, ...]
+    ) -> Iterator[Entry]:
+        try:
+            with os.scandir(path) as scan:
+                found = [entry for entry in scan if not is_temporary(entry.name)]
+        except (FileNotFoundError, NotADirectoryError):
+            return  # removed since its own folder was read
+        if not found and self.folders and folder is not None and f"{folder}/".startswith(prefix):
+            yield Entry(f"{folder}/", 0, FOLDER_ETAG)
+        children = [child for entry in found if (child := self._child(entry, folder))]
+        wanted = [child for child in children if child.touches(prefix)]
+        if any(child.long for child in wanted):
+            # Keys below such a folder may sort between those of its neighbours.
+            every = (e for child in wanted for e in self._child_entries(child, prefix, above))
+            yield from _once(sorted(every, key=lambda entry: entry.key))
+            return
+        wanted.sort(key=lambda child: (child.key + "/" if child.folder else child.key, child.spare))
+        yield from _once(e for child in wanted for e in self._child_entries(child, prefix, above))
+
+    def _child_entries(
+        self, child: "_Child", prefix: str, above: tuple[str, ...]
+    ) -> Iterator[Entry]:
+        if not child.folder:
+            if child.key.startswith(prefix) and (entry := child.entry()):
+                yield entry
+            return
+        path = os.path.realpath(child.path) if child.link else child.path
+        if path in above:
+            raise StorageError(
+                f"The link {child.path!r} leads back to a folder above it.",
+                hint="Remove the link: a tree with a ring in it has no end.",
+            )
+        yield from self._folder(path, child.key, prefix, (*above, path))
+
+    def _child(self, entry: "os.DirEntry[str]", folder: str | None) -> "_Child | None":
+        link = entry.is_symlink()
+        if link:
+            self._check_link(entry.path)
+        is_folder = entry.is_dir()
+        spare = not is_folder and entry.name.endswith(OBJECT) and not self.folders
+        name = entry.name[: -len(OBJECT)] if spare else entry.name
+        key = self.names.join(folder, name)
+        if key is None:
+            log.debug("not an object of ours path=%r", entry.path)
+            return None
+        long = is_folder and self.names.long(name)
+        return _Child(key, entry.path, is_folder, link, spare, long)
+
+    def _check_link(self, path: str) -> None:
+        target = os.path.realpath(path)
+        if not contains(self.root, target):
+            raise StorageError(
+                f"The link {path!r} leads out of {self.root!r}, to {target!r}.",
+                hint="Put the files themselves there, or name the other folder in the job.",
+            )
+
+
+@dataclass(frozen=True)
+class _Child:
+    key: str
+    path: str
+    folder: bool
+    link: bool
+    spare: bool  # stands aside for a folder of the same name
+    long: bool  # a folder whose keys may go on without a slash
+
+    def touches(self, prefix: str) -> bool:
+        if not self.folder:
+            return self.key.startswith(prefix)
+        begin = self.key if self.long else f"{self.key}/"
+        return begin.startswith(prefix) or prefix.startswith(begin)
+
+    def entry(self) -> Entry | None:
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            log.warning("skipped, leads nowhere path=%r", self.path)
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            log.warning("skipped, not a file path=%r", self.path)
+            return None
+        return entry_of(self.key, status)
+
+
+def _once(entries: Iterator[Entry] | list[Entry]) -> Iterator[Entry]:
+    """Leave the second of two entries of one key out: both are there while one moves aside."""
+    last: str | None = None
+    for entry in entries:
+        if entry.key != last:
+            yield entry
+        last = entry.key

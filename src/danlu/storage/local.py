@@ -1,0 +1,308 @@
+"""Objects as files: a directory of the user, or a bucket of the embedded store."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from danlu.errors import NotFound, Refused, StorageError
+from danlu.storage.api import Entry
+from danlu.storage.inside import (
+    DISK_FULL,
+    FOLDER,
+    NEW_FILE,
+    contains,
+    naming,
+    real_path,
+    write_all,
+)
+from danlu.storage.listing import FOLDER_ETAG, Listing, entry_of
+from danlu.storage.names import OBJECT, BucketNames, Names, PlainNames, is_temporary, temporary
+from danlu.storage.slot import Slot
+
+CHUNK = 1 << 20
+_STALE = 60.0  # seconds: an unfinished file older than that, and held by nobody, is left over
+_NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
+
+
+class FileStorage:
+    """Objects are files below ``root``; each is written under a temporary name and renamed.
+
+    ``plain``: keys are paths as they are, and a key ending in ``/`` is a folder: listed where it
+    is empty, made where it is written. Otherwise a bucket: any key can be stored, as
+    ``danlu.storage.names`` says, and an object may have the name of a folder.
+
+    Links are followed as long as they stay below ``root``; others raise StorageError.
+    A full disk raises OSError with the path.
+    """
+
+    def __init__(self, root: Path, *, plain: bool) -> None:
+        self.root = Path(os.path.realpath(root))
+        self.plain = plain
+        self._names: Names = PlainNames() if plain else BucketNames()
+
+    def __repr__(self) -> str:
+        return f"FileStorage({str(self.root)!r}, plain={self.plain})"
+
+    def list(self, prefix: str = "") -> Iterator[Entry]:
+        base, slash, _ = prefix.rpartition("/")
+        steps = (self._names.split(base) if base else self._first(prefix)) if slash else ()
+        if steps is None:
+            return
+        path = os.path.join(self.root, *steps)
+        with self._reading(prefix):
+            self._check_inside(path, os.path.realpath(path))
+            listing = Listing(str(self.root), self._names, folders=self.plain)
+            yield from listing.below(path, base if slash else None, prefix)
+
+    def sizes(self, prefix: str) -> Iterable[tuple[str, int]]:
+        return ((entry.key, entry.size) for entry in self.list(prefix))
+
+    def stat(self, key: str) -> Entry | None:
+        if self._is_folder_key(key):
+            return self._folder_entry(key)
+        handle = self._open(key, os.O_PATH)
+        if handle is None:
+            return None
+        try:
+            return entry_of(key, os.fstat(handle))
+        finally:
+            os.close(handle)
+
+    def open(self, key: str) -> BinaryIO:
+        # O_NONBLOCK: a pipe in a user's folder must not hold us for ever.
+        handle = self._open(key, os.O_RDONLY | os.O_NONBLOCK)
+        if handle is None:
+            raise NotFound("object", key)
+        return os.fdopen(handle, "rb")
+
+    def read(self, key: str, start: int = 0, size: int | None = None) -> bytes | None:
+        with self._reading(key), contextlib.suppress(NotFound), self.open(key) as file:
+            file.seek(start)
+            return file.read() if size is None else file.read(size)
+        return None
+
+    def write(self, key: str, data: bytes | BinaryIO) -> Entry:
+        if self._is_folder_key(key):
+            return self._make_folder(key, data)
+        steps = self._steps(key)
+        with self._writing(key), self._unfinished(steps, data) as (folder, name, status):
+            with self._lock(fcntl.LOCK_SH):
+                Slot(folder, steps[-1], spare=not self.plain).replace(name)
+            return entry_of(key, status)
+
+    def create(self, key: str, data: bytes) -> bool:
+        steps = self._steps(key)
+        with (
+            self._writing(key),
+            self._unfinished(steps, data) as (folder, name, _),
+            self._lock(fcntl.LOCK_EX),
+        ):
+            return Slot(folder, steps[-1], spare=not self.plain).link(name)
+
+    def delete(self, key: str) -> None:
+        steps = self._names.split(key[:-1] if self._is_folder_key(key) else key)
+        if steps is None:
+            return
+        with self._reading(key):
+            folder = self._folder(steps[:-1], make=False)
+            try:
+                with self._lock(fcntl.LOCK_EX):
+                    self._delete(folder, steps, key)
+            finally:
+                os.close(folder)
+
+    def sweep(self) -> None:
+        """Remove unfinished files whose writer was killed."""
+        for path, _, files in os.walk(self.root):
+            for name in files:
+                if is_temporary(name):
+                    _remove_if_stale(os.path.join(path, name))
+
+    def _is_folder_key(self, key: str) -> bool:
+        return self.plain and (key == "" or key.endswith("/"))
+
+    def _first(self, prefix: str) -> Sequence[str] | None:
+        """Return the steps of a prefix whose only slash is its first character."""
+        whole = self._names.split(prefix)
+        return whole[:1] if whole else None
+
+    def _steps(self, key: str) -> Sequence[str]:
+        steps = self._names.split(key)
+        if steps is None:
+            raise Refused(
+                f"{key!r} cannot be the name of an object here.",
+                hint="A path has no empty, '.' or '..' part, and no part over 255 bytes."
+                if self.plain
+                else "A key has 1 to 1,024 bytes of UTF-8.",
+            )
+        return steps
+
+    def _open(self, key: str, flags: int) -> int | None:
+        """Return a descriptor of a file that is surely below the root, or None."""
+        steps = self._names.split(key)
+        if steps is None:
+            return None
+        path = os.path.join(self.root, *steps)
+        for name in (path,) if self.plain else (path, path + OBJECT):
+            with self._reading(key):
+                handle = os.open(name, flags | os.O_CLOEXEC)
+                try:
+                    self._check_inside(name, real_path(handle, name))
+                    if stat.S_ISREG(os.fstat(handle).st_mode):
+                        return os.dup(handle)
+                finally:
+                    os.close(handle)
+        return None
+
+    def _folder(self, steps: Sequence[str], *, make: bool) -> int:
+        """Return a descriptor of a folder that is surely below the root."""
+        if make:
+            self.root.mkdir(parents=True, exist_ok=True)
+        at = os.open(self.root, FOLDER)
+        for end, step in enumerate(steps, start=1):
+            before = at
+            try:
+                at = self._enter(before, step, make=make)
+                self._check_inside(os.path.join(self.root, *steps[:end]), real_path(at, step))
+            finally:
+                os.close(before)
+        return at
+
+    def _enter(self, folder: int, step: str, *, make: bool) -> int:
+        while True:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(step, dir_fd=folder)
+            try:
+                return os.open(step, FOLDER, dir_fd=folder)
+            except NotADirectoryError:
+                if self.plain or not make:
+                    raise
+                with self._lock(fcntl.LOCK_EX):
+                    Slot(folder, step, spare=True).move_aside()
+
+    @contextlib.contextmanager
+    def _unfinished(
+        self, steps: Sequence[str], data: bytes | BinaryIO
+    ) -> Iterator[tuple[int, str, os.stat_result]]:
+        """Write ``data`` under a temporary name beside its place; give folder, name and status."""
+        folder, handle, name = self._begin(steps)
+        try:
+            with naming(os.path.join(self.root, *steps)):
+                fcntl.flock(handle, fcntl.LOCK_SH)  # tells sweep() that its writer lives
+                _write(handle, data)
+            yield folder, name, os.fstat(handle)
+        finally:
+            os.close(handle)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+            os.close(folder)
+
+    def _begin(self, steps: Sequence[str]) -> tuple[int, int, str]:
+        while True:
+            folder = self._folder(steps[:-1], make=True)
+            name = temporary(secrets.token_hex(6))
+            try:
+                return folder, os.open(name, NEW_FILE, 0o666, dir_fd=folder), name
+            except FileNotFoundError:
+                os.close(folder)  # empty, and removed by a delete since we made it: again
+            except OSError:
+                os.close(folder)
+                raise
+
+    def _delete(self, folder: int, steps: Sequence[str], key: str) -> None:
+        if self._is_folder_key(key):
+            with contextlib.suppress(OSError):  # one that is not empty is no object
+                os.rmdir(steps[-1], dir_fd=folder)
+            return
+        Slot(folder, steps[-1], spare=not self.plain).unlink()
+        if not self.plain:
+            with contextlib.suppress(OSError):  # as far up as folders are empty
+                for end in range(len(steps) - 1, 0, -1):
+                    os.rmdir(os.path.join(self.root, *steps[:end]))
+
+    def _folder_entry(self, key: str) -> Entry | None:
+        steps = self._names.split(key[:-1]) if key else ()
+        if steps is not None:
+            with self._reading(key):
+                os.close(self._folder(steps, make=False))
+                return Entry(key, 0, FOLDER_ETAG)
+        return None
+
+    def _make_folder(self, key: str, data: bytes | BinaryIO) -> Entry:
+        if data if isinstance(data, bytes) else data.read(1):
+            raise Refused(
+                f"{key!r} is a folder here, and a folder holds no bytes.",
+                hint="Write to a key that does not end in '/'.",
+            )
+        with self._writing(key):
+            os.close(self._folder(self._steps(key[:-1]) if key else (), make=True))
+        return Entry(key, 0, FOLDER_ETAG)
+
+    def _check_inside(self, path: str, real: str) -> None:
+        if not contains(str(self.root), real):
+            raise StorageError(
+                f"{path!r} is a link, or lies behind one, that leads out of {str(self.root)!r}.",
+                hint="Put the files themselves there, or name the other folder in the job.",
+            )
+
+    @contextlib.contextmanager
+    def _lock(self, how: int) -> Iterator[None]:
+        """Hold the lock of a bucket; see ``slot.py``. Folders of users need none."""
+        if self.plain:
+            yield
+            return
+        handle = os.open(self.root, FOLDER)
+        try:
+            fcntl.flock(handle, how)
+            yield
+        finally:
+            os.close(handle)
+
+    @contextlib.contextmanager
+    def _reading(self, key: str) -> Iterator[None]:
+        """Pass over what is not there; say in a sentence what else the disk refused."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in _NOT_THERE:
+                raise self._refusal(key, error) from error
+
+    @contextlib.contextmanager
+    def _writing(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno in DISK_FULL:
+                raise
+            raise self._refusal(key, error) from error
+
+    def _refusal(self, key: str, error: OSError) -> StorageError:
+        reason = error.strerror or "Is a directory"
+        return StorageError(f"{key!r} in {str(self.root)!r}: {reason}.")
+
+
+def _write(handle: int, data: bytes | BinaryIO) -> None:
+    if isinstance(data, bytes):
+        write_all(handle, data)
+        return
+    while piece := data.read(CHUNK):
+        write_all(handle, piece)
+
+
+def _remove_if_stale(path: str) -> None:
+    with contextlib.suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if time.time() - os.fstat(handle).st_mtime > _STALE:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(path)
+        finally:
+            os.close(handle)

@@ -1,0 +1,176 @@
+"""From a URI to the storage behind it.
+
+    file:///data/mnist              a folder or a file of this machine; %XX is decoded
+    obs://bucket/key                a bucket of the embedded store; s3, ks3 and cos mean the same
+                                    bucket, because scripts of one service mix the schemes
+    danlu://code/<sha256>.tar.gz    a code archive the platform was given
+
+Keys are taken as they are: nothing is decoded and no ``//`` is lost.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from danlu.errors import NotFound, Refused
+from danlu.storage.api import Entry, Storage
+from danlu.storage.local import FileStorage
+
+BUCKETS = ("obs", "s3", "ks3", "cos")
+SCHEMES = ("file", *BUCKETS, "danlu")
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_BUCKET = re.compile(r"[a-z0-9](?:[a-z0-9-]|\.(?!\.)){1,61}[a-z0-9]")
+_CODE = re.compile(r"([0-9a-f]{64})\.tar\.gz")
+
+
+@dataclass(frozen=True)
+class Address:
+    """The parts of a URI. ``bucket`` is empty for files, whose ``key`` is an absolute path."""
+
+    scheme: str
+    bucket: str
+    key: str
+
+    @property
+    def canonical(self) -> str:
+        """The same text for all spellings of one place: 'obs' for every scheme of buckets."""
+        scheme = "obs" if self.scheme in BUCKETS else self.scheme
+        key = self.key[:-1] if self.key.endswith("/") else self.key
+        return f"{scheme}://{self.bucket}/{key}" if self.bucket else f"{scheme}://{key}"
+
+    @property
+    def code_digest(self) -> str:
+        """The SHA-256 a code archive is named by; empty for everything else."""
+        match = _CODE.fullmatch(self.key) if self.scheme == "danlu" else None
+        return match[1] if match else ""
+
+
+def parse(uri: str) -> Address:
+    """Take a URI apart, without looking whether anything is there.
+
+    Raises:
+        Refused: it is not a URI, or its bucket or path cannot be.
+        NotFound: a scheme we do not know.
+    """
+    match = _URI.fullmatch(uri)
+    if match is None:
+        raise Refused(f"{uri!r} is not a URI.", hint=_FORM)
+    scheme, rest = match[1].lower(), match[2]
+    if scheme == "file":
+        return Address(scheme, "", _file_path(uri, rest))
+    if scheme == "danlu":
+        return _code(uri, rest)
+    if scheme not in BUCKETS:
+        raise NotFound("scheme", scheme, known=SCHEMES)
+    bucket, _, key = rest.partition("/")
+    if not _BUCKET.fullmatch(bucket):
+        raise Refused(
+            f"{bucket!r} in {uri!r} cannot be the name of a bucket.",
+            hint="It has 3 to 63 characters of a-z, 0-9, '-' and single '.', "
+            "and begins and ends with a letter or digit.",
+        )
+    return Address(scheme, bucket, key)
+
+
+def file_uri(path: Path) -> str:
+    """Return the URI of a file or folder of this machine, whatever is in its name."""
+    return "file://" + quote(os.fsencode(os.path.abspath(path)))
+
+
+def code_uri(sha256: str) -> str:
+    return f"danlu://code/{sha256}.tar.gz"
+
+
+@dataclass(frozen=True)
+class Location:
+    """One object, or the tree of all objects below ``key``; ``uri`` is how the user wrote it."""
+
+    storage: Storage
+    key: str
+    uri: str
+
+    @property
+    def prefix(self) -> str:
+        """What the keys of the tree begin with."""
+        return self.key if self.key == "" or self.key.endswith("/") else f"{self.key}/"
+
+    def tree(self) -> Iterator[tuple[str, Entry]]:
+        """Yield the path of each object below, relative to here, and its entry; in order of key.
+
+        A single object is a tree of one file. The mark of the folder itself is left out.
+        """
+        found = False
+        for entry in self.storage.list(self.prefix):
+            found = True
+            if entry.key != self.prefix:
+                yield entry.key[len(self.prefix) :], entry
+        if not found and (single := self.single()):
+            yield single.key.rpartition("/")[2], single
+
+    def single(self) -> Entry | None:
+        """Return the entry of the object exactly here, or None."""
+        return None if self.key == "" or self.key.endswith("/") else self.storage.stat(self.key)
+
+    def exists(self) -> bool:
+        """Tell whether there is an object, a folder, or anything below."""
+        if any(True for _ in self.storage.list(self.prefix)):
+            return True
+        return self.storage.stat(self.prefix) is not None or self.single() is not None
+
+    def is_empty(self) -> bool:
+        """Tell whether there is no file to fetch, be it that nothing is here at all."""
+        return next((path for path, _ in self.tree() if not path.endswith("/")), None) is None
+
+
+class Stores:
+    """All storages there are; ``embedded`` holds the buckets of this machine."""
+
+    def __init__(self, embedded: Path) -> None:
+        self._embedded = embedded
+
+    def at(self, uri: str) -> Location:
+        """Return the place a URI names; nothing need be there yet. Raises as :func:`parse` does."""
+        address = parse(uri)
+        if address.scheme == "file":
+            return _file(address.key, uri)
+        folder = "code" if address.scheme == "danlu" else f"buckets/{address.bucket}"
+        return Location(FileStorage(self._embedded / folder, plain=False), address.key, uri)
+
+    def sweep(self) -> None:
+        """Remove what killed writers left unfinished in the embedded store."""
+        FileStorage(self._embedded, plain=False).sweep()
+
+
+_FORM = (
+    "Write file:///folder for a folder of this machine, or obs://bucket/folder/ "
+    f"(also: {', '.join(BUCKETS[1:])})."
+)
+
+
+def _file(path: str, uri: str) -> Location:
+    if os.path.isdir(path) or not os.path.exists(path):
+        return Location(FileStorage(Path(path), plain=True), "", uri)
+    parent, name = os.path.split(path)
+    return Location(FileStorage(Path(parent), plain=True), name, uri)
+
+
+def _file_path(uri: str, rest: str) -> str:
+    host, slash, path = rest.partition("/")
+    text = unquote(slash + path, errors="surrogateescape")
+    if host not in ("", "localhost") or not slash or "\0" in text:
+        raise Refused(f"{uri!r} does not name a file by its whole path.", hint=_FORM)
+    # Not normpath alone: it keeps two leading slashes.
+    return "/" + os.path.normpath(text).lstrip("/")
+
+
+def _code(uri: str, rest: str) -> Address:
+    kind, _, key = rest.partition("/")
+    if kind != "code" or not _CODE.fullmatch(key):
+        raise Refused(
+            f"{uri!r} is not the name of a code archive.",
+            hint="It is danlu://code/<64 hexadecimal digits>.tar.gz, as the upload returned it.",
+        )
+    return Address("danlu", "code", key)

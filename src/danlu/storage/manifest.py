@@ -1,0 +1,43 @@
+"""What was moved: the files of a tree, and how far a transfer is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+Progressing = Callable[[int, int], None]
+"""Told bytes done and bytes in all, often. What it raises ends the transfer."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A file as it was when it was moved; ``mtime_ns`` -1: it may have changed just then."""
+
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The files of a tree by relative path, and its empty folders."""
+
+    files: Mapping[str, Mark] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return sum(mark.size for mark in self.files.values())
+
+
+class Tally:
+    """Adds up what was moved, for a caller's progress."""
+
+    def __init__(self, total: int, progress: Progressing | None) -> None:
+        self.done = 0
+        self.total = total
+        self._progress = progress
+        self.add(0)
+
+    def add(self, count: int) -> None:
+        self.done += count
+        if self._progress is not None:
+            self._progress(self.done, max(self.done, self.total))

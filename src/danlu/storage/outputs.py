@@ -1,0 +1,134 @@
+"""The files of a folder that a script may be writing to while they are read."""
+
+import hashlib
+import io
+import logging
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from danlu.storage.inside import contains, real_path
+from danlu.storage.names import is_temporary
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What tells one state of a file from the next."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+class Unsteady(Exception):
+    """A file vanished, shrank or cannot be read now: to be taken next time."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    files: dict[str, Seen] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)  # empty ones
+
+
+def scan(folder: Path, *, warn: bool) -> Scan:
+    """Look at every file below ``folder``; ``warn`` about links that lead out and are skipped."""
+    found = Scan()
+    root = os.path.realpath(folder)
+    _scan(root, "", (root,), found, warn)
+    return found
+
+
+def _scan(path: str, at: str, above: tuple[str, ...], found: Scan, warn: bool) -> None:
+    empty = True
+    for entry in _entries(path):
+        name = f"{at}{entry.name}"
+        real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+        if not contains(above[0], real) or real in above:
+            level = logging.WARNING if warn else logging.DEBUG
+            log.log(level, "skipped, the link leads out path=%r to=%r", entry.path, real)
+            continue
+        try:
+            status = os.stat(real)
+        except OSError:
+            continue  # vanished, or a link to nothing
+        if stat.S_ISDIR(status.st_mode):
+            _scan(real, f"{name}/", (*above, real), found, warn)
+            empty = False
+        elif stat.S_ISREG(status.st_mode):
+            found.files[name] = seen(status)
+            empty = False
+    if empty and at:
+        found.folders.append(at.rstrip("/"))
+
+
+def _entries(path: str) -> Iterator["os.DirEntry[str]"]:
+    try:
+        with os.scandir(path) as entries:
+            yield from sorted(
+                (entry for entry in entries if not is_temporary(entry.name)),
+                key=lambda entry: entry.name,
+            )
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
+def seen(status: os.stat_result) -> Seen:
+    return Seen(status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+class Output(io.RawIOBase):
+    """Reads a file up to the size it has now, whatever is added meanwhile, and takes its digest.
+
+    Raises Unsteady where it is not there any more, where fewer bytes come, and where a link has
+    come into its way that leads out of ``folder``.
+    """
+
+    def __init__(self, folder: Path, path: str) -> None:
+        super().__init__()
+        self._handle = -1
+        self._path = folder / path
+        self._digest = hashlib.sha256()
+        try:
+            self._handle = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise Unsteady(f"{path}: {error.strerror}") from error
+        status = os.fstat(self._handle)
+        inside = contains(os.path.realpath(folder), real_path(self._handle, self._path))
+        if not inside or not stat.S_ISREG(status.st_mode):
+            self.close()
+            raise Unsteady(f"{path}: is not a file of this folder any more")
+        self.seen = seen(status)
+        self.told: Callable[[int], None] = lambda _: None  # how many bytes were read just now
+        self._left = status.st_size
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            piece = os.read(self._handle, self._left if size < 0 else min(size, self._left))
+        except OSError as error:
+            raise Unsteady(f"{self._path}: {error.strerror}") from error
+        if not piece and self._left:
+            raise Unsteady(f"{self._path}: has become shorter")
+        self._left -= len(piece)
+        self._digest.update(piece)
+        self.told(len(piece))
+        return piece
+
+    def changed(self) -> bool:
+        """Tell whether the file is another one now than when it was opened."""
+        return seen(os.fstat(self._handle)) != self.seen
+
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+        super().close()

@@ -1,0 +1,225 @@
+"""Whole trees: from a storage to a folder, and back.
+
+Every file is checked by size and etag and carries its SHA-256; a reader of the target sees whole
+files only. Nothing at the target is ever removed.
+"""
+
+import hashlib
+import os
+import secrets
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from danlu.errors import NotFound, StorageError
+from danlu.storage.api import Entry, Storage
+from danlu.storage.inside import DISK_FULL, NEW_FILE, Below, naming, write_all
+from danlu.storage.layout import Layout, lay_out
+from danlu.storage.locate import Location
+from danlu.storage.manifest import Manifest, Mark, Progressing, Tally
+from danlu.storage.names import temporary
+from danlu.storage.order import publish_order, rank, refers, unfinished
+from danlu.storage.outputs import Output, Scan, Seen, Unsteady, scan
+
+CHUNK = 1 << 20
+TRIES = 3
+_FRESH = 100_000_000  # nanoseconds
+
+
+class Changed(StorageError):
+    """An object is another one now than in the listing."""
+
+
+def pull(location: Location, to: Path, progress: Progressing | None = None) -> Manifest:
+    """Bring every object at ``location`` below the folder ``to``; a single object by its name.
+
+    Empty folders come too. Files that are there are replaced, links in ``to`` are not followed.
+
+    Raises:
+        NotFound: nothing is at the location.
+        Refused: a key that would lead out of ``to``; nothing was written then.
+        StorageError: objects kept changing, or came short.
+        OSError: the disk is full; ``filename`` says where.
+    """
+    for left in reversed(range(TRIES)):
+        layout = plan(location)
+        try:
+            return fetch(location.storage, layout, to, progress)
+        except Changed:
+            if not left:
+                raise
+    raise AssertionError("unreachable")
+
+
+def plan(location: Location) -> Layout:
+    """Return what :func:`fetch` would bring. Raises as :func:`pull` does."""
+    layout = lay_out(location.tree(), location.uri)
+    if not layout.files and not layout.folders and not location.exists():
+        raise NotFound("object", location.uri, hint="Nothing is there, and nothing below it.")
+    return layout
+
+
+def fetch(
+    storage: Storage, layout: Layout, to: Path, progress: Progressing | None = None
+) -> Manifest:
+    """Bring the objects of a layout, and exactly these versions of them.
+
+    Raises:
+        Changed: one has changed since it was listed.
+    """
+    tally = Tally(layout.size, progress)
+    marks: dict[str, Mark] = {}
+    to.mkdir(parents=True, exist_ok=True)
+    with Below(to) as below:
+        for path, entry in layout.files:
+            *above, name = path.split("/")
+            try:
+                marks[path] = _fetch(storage, entry, below.folder(above), name, tally, to / path)
+            except OSError as error:
+                if error.errno in DISK_FULL:
+                    raise
+                raise StorageError(f"{str(to / path)!r} cannot be written: {error}.") from error
+        for path in layout.folders:
+            below.folder(path.split("/"))
+    return Manifest(marks, layout.folders)
+
+
+def _fetch(
+    storage: Storage, entry: Entry, folder: int, name: str, tally: Tally, shown: Path
+) -> Mark:
+    for _ in range(TRIES):
+        before = tally.done
+        unfinished = temporary(secrets.token_hex(6))
+        try:
+            with naming(shown):
+                mark = _copy(storage, entry, folder, unfinished, tally)
+            now = storage.stat(entry.key)
+            if now != entry:
+                raise Changed(f"The object {entry.key!r} changed while it was read.")
+            if mark.size == entry.size:
+                os.rename(unfinished, name, src_dir_fd=folder, dst_dir_fd=folder)
+                return mark
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(unfinished, dir_fd=folder)
+        tally.add(before - tally.done)
+    raise StorageError(
+        f"The object {entry.key!r} came short {TRIES} times: "
+        f"{mark.size} bytes instead of {entry.size}."
+    )
+
+
+def _copy(storage: Storage, entry: Entry, folder: int, name: str, tally: Tally) -> Mark:
+    digest = hashlib.sha256()
+    try:
+        source = storage.open(entry.key)
+    except NotFound as error:
+        raise Changed(f"The object {entry.key!r} was removed while it was read.") from error
+    with source:
+        target = os.open(name, NEW_FILE, 0o666, dir_fd=folder)
+        try:
+            while piece := source.read(CHUNK):
+                digest.update(piece)
+                write_all(target, piece)
+                tally.add(len(piece))
+            status = os.fstat(target)
+        finally:
+            os.close(target)
+    return Mark(status.st_size, status.st_mtime_ns, digest.hexdigest())
+
+
+def push(
+    folder: Path,
+    location: Location,
+    known: Manifest | None = None,
+    progress: Progressing | None = None,
+    *,
+    final: bool = False,
+) -> Manifest:
+    """Store the files of a folder at ``location``, those that are not as ``known`` says.
+
+    Made for a folder in use: a file that grows is stored as far as it goes and taken again next
+    time, one that vanishes is left out, and what refers to other files (``checkpoint``, an
+    index) is stored after them and not before they are complete. ``final``: nobody writes any
+    more, so every file must come through.
+
+    Returns what the location now holds of this folder, to be given as ``known`` next time.
+
+    Raises:
+        StorageError: the location does not keep what was written, or, when ``final``, a file
+            could not be read or kept changing.
+    """
+    for left in reversed(range(TRIES if final else 1)):
+        mirror = _Mirror(folder, location, known or Manifest(), final=final)
+        known = mirror.run(progress)
+        if not mirror.problems or not final:
+            return known
+        if not left:
+            problems = "; ".join(mirror.problems.values())
+            raise StorageError(f"Outputs could not be read to their end: {problems}.")
+    raise AssertionError("unreachable")
+
+
+class _Mirror:
+    """One pass over a folder."""
+
+    def __init__(self, folder: Path, location: Location, known: Manifest, *, final: bool) -> None:
+        self._folder = folder
+        self._storage = location.storage
+        self._prefix = location.prefix
+        self._known = known
+        self._final = final
+        self.problems: dict[str, str] = {}
+
+    def run(self, progress: Progressing | None) -> Manifest:
+        # First what refers, then the rest: what it refers to was there before it was seen.
+        before = scan(self._folder, warn=False).files
+        found = scan(self._folder, warn=self._final)
+        new = self._new(found)
+        tally = Tally(sum(found.files[path].size for path in new), progress)
+        marks = {path: self._known.files[path] for path in found.files if path in self._known.files}
+        for path in publish_order(new):
+            if mark := self._take(path, before.get(path), tally):
+                marks[path] = mark
+        for path in found.folders:
+            if path not in self._known.folders:
+                self._storage.write(f"{self._prefix}{path}/", b"")
+        return Manifest(marks, tuple(found.folders))
+
+    def _new(self, found: Scan) -> list[str]:
+        return [
+            path
+            for path, seen in found.files.items()
+            if not self._is_known(path, seen) and (self._final or not unfinished(path))
+        ]
+
+    def _is_known(self, path: str, seen: Seen) -> bool:
+        mark = self._known.files.get(path)
+        return mark is not None and (mark.size, mark.mtime_ns) == (seen.size, seen.mtime_ns)
+
+    def _take(self, path: str, before: Seen | None, tally: Tally) -> Mark | None:
+        if late := next((other for other in self.problems if refers(path, other)), None):
+            self.problems[path] = f"{path}: waits for {late}"
+            return None
+        try:
+            with Output(self._folder, path) as output:
+                if rank(path) and output.seen != before:
+                    raise Unsteady(f"{path}: has just been written")
+                return self._store(path, output, tally)
+        except Unsteady as reason:
+            self.problems[path] = str(reason)
+            return None
+
+    def _store(self, path: str, output: Output, tally: Tally) -> Mark:
+        key = self._prefix + path
+        # Clocks of files tick in steps of up to 10 ms: a change in the same step goes unseen.
+        fresh = output.seen.mtime_ns > time.time_ns() - _FRESH
+        output.told = tally.add
+        entry = self._storage.write(key, cast("BinaryIO", output))
+        if self._storage.stat(key) != entry or entry.size != output.seen.size:
+            raise StorageError(f"The storage did not keep the object {key!r} as it was written.")
+        if changed := output.changed():
+            self.problems[path] = f"{path}: changed while it was read"
+        mtime_ns = -1 if fresh or changed else output.seen.mtime_ns
+        return Mark(entry.size, mtime_ns, output.sha256())
