@@ -81,7 +81,7 @@ def test_the_code_keeps_the_last_level_of_its_path():
 def test_code_from_this_machine_is_named_by_where_it_came_from():
     request = {**REQUEST, "code": "danlu://code/ab.tar.gz", "code_origin": "file:///w/my%20code"}
 
-    assert command(request).cwd.endswith("/user-job-dir/my%20code")
+    assert command(request).cwd.endswith("/user-job-dir/my code")
     assert command(request).fetch[0].archive
 
 

@@ -11,7 +11,7 @@ from danlu.job.state import JobState
 def faults(house, request):
     with pytest.raises(InvalidJob) as caught:
         house.service.submit(request)
-    assert house.service.page() == []
+    assert not house.service.page()
     return dict(caught.value.faults)
 
 
@@ -142,7 +142,7 @@ def test_a_dry_run_keeps_nothing(house, request_of):
     planned = house.service.plan({**request_of, "parameters": {"lr": "0.1"}})
 
     assert planned.tasks[0].command.args == ("--lr=0.1",)
-    assert house.service.page() == []
+    assert not house.service.page()
     assert house.executor.held() == []
 
 

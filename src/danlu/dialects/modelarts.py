@@ -9,6 +9,7 @@ Contract: docs/dialects/modelarts.md
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 from danlu.dialects.form import Form, flag, resources_of
 from danlu.job.plan import Command, Fetch, Place, Push, Role
@@ -116,7 +117,8 @@ def _channels(form: Form, usual: str, others: str) -> dict[str, str]:
 
 def _last_level(uri: str) -> str:
     """The service keeps only the last level of a code directory's path."""
-    name = PurePosixPath(uri.split("://", 1)[-1]).name
+    path = uri.split("://", 1)[-1]
+    name = PurePosixPath(unquote(path) if uri.startswith("file://") else path).name
     return "code" if not name or name.endswith((".tar.gz", ".zip")) else name
 
 

@@ -1,7 +1,8 @@
 """From a request to a job that can be kept: every fault is told here, before anything is stored."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -11,10 +12,12 @@ from danlu.executors.api import Capacity
 from danlu.job.job import Job
 from danlu.job.spec import JobSpec, Resources
 from danlu.settings import Settings
-from danlu.storage.archive import Limits, names
-from danlu.storage.locate import Location, Stores
+from danlu.storage.archive import Limits, check
+from danlu.storage.locate import Location, Stores, parse
 
 Faults = list[tuple[str, str]]
+_COUNTED = 1000  # files of an output, at most
+_ARCHIVES = 256  # whose names are kept in mind
 
 
 def read(request: Mapping[str, Any]) -> JobSpec:
@@ -62,6 +65,7 @@ class Ground:
     def __init__(self, stores: Stores, limits: Limits) -> None:
         self._stores = stores
         self._limits = limits
+        self._archives: dict[str, Collection[str]] = {}
 
     def check(self, spec: JobSpec, living: Iterable[Job]) -> tuple[list[str], Faults]:
         """Return notes and faults."""
@@ -77,14 +81,7 @@ class Ground:
 
     def _code(self, spec: JobSpec) -> Faults:
         try:
-            location = self._stores.at(spec.code)
-            if spec.code.endswith((".tar.gz", ".zip")):
-                if location.storage.stat(location.key) is None:
-                    return [("code", f"there is nothing at {spec.code!r}.")]
-                with location.storage.open(location.key) as file:
-                    files = names(file, self._limits)
-            else:
-                files = [name for name, _ in location.tree()]
+            files = self._files(spec.code)
         except DanluError as error:
             return [("code", error.message)]
         if not files:
@@ -95,9 +92,25 @@ class Ground:
             return [("boot_file", f"{spec.entry!r} is not in the code directory. {there}")]
         return []
 
+    def _files(self, code: str) -> Collection[str]:
+        if code in self._archives:
+            return self._archives[code]
+        location = self._stores.at(code)
+        if not code.endswith((".tar.gz", ".zip")):
+            return [name for name, _ in location.tree()]
+        if location.storage.stat(location.key) is None:
+            return ()
+        with location.storage.open(location.key) as file:
+            names = check(file, self._limits).names
+        if code.startswith("danlu://code/"):
+            self._archives[code] = names  # named by its content: it cannot change
+            if len(self._archives) > _ARCHIVES:
+                self._archives.pop(next(iter(self._archives)))
+        return names
+
     def _input(self, name: str, uri: str) -> Faults:
         try:
-            if next(iter(self._stores.at(uri).tree()), None) is None:
+            if not self._stores.at(uri).exists():
                 return [(name, f"there is nothing at {uri!r}.")]
         except DanluError as error:
             return [(name, error.message)]
@@ -106,7 +119,7 @@ class Ground:
     def _output(self, name: str, uri: str) -> tuple[list[str], Faults]:
         try:
             location = self._stores.at(uri)
-            there = sum(1 for _ in location.tree())
+            there = sum(1 for _ in islice(location.tree(), _COUNTED))
             _try_to_write(location)
         except (Refused, NotFound) as error:
             return [], [(name, error.message)]
@@ -114,7 +127,8 @@ class Ground:
             return [], [(name, f"{uri!r} cannot be written: {error}")]
         if not there:
             return [], []
-        files = "1 file" if there == 1 else f"{there} files"
+        many = f"{there} files or more" if there == _COUNTED else f"{there} files"
+        files = "1 file" if there == 1 else many
         return [f"{name}: {uri} is not empty ({files}); what the script writes may replace it."], []
 
 
@@ -143,16 +157,17 @@ def _taken(spec: JobSpec, living: Iterable[Job]) -> Faults:
 def _overlap(one: str, other: str) -> bool:
     a, b = _parts(one), _parts(other)
     shorter = min(len(a), len(b))
-    return a[:shorter] == b[:shorter]
+    return bool(shorter) and a[:shorter] == b[:shorter]
 
 
 def _parts(uri: str) -> Sequence[str]:
-    scheme, _, path = uri.partition("://")
-    # The four object-store schemes share their buckets.
-    return ("file" if scheme == "file" else "store", *PurePosixPath(path).parts)
+    try:
+        return PurePosixPath(parse(uri).canonical.replace("://", "/", 1)).parts
+    except DanluError:
+        return ()  # told where the place itself is looked at
 
 
 def _try_to_write(location: Location) -> None:
-    key = f"{location.key}/.danlu-write-check".lstrip("/")
+    key = f"{location.prefix}.danlu-write-check"
     location.storage.write(key, b"")
     location.storage.delete(key)

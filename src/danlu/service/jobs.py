@@ -1,5 +1,6 @@
 """What the platform does with jobs; plain Python that knows no HTTP."""
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,6 +53,7 @@ class Service:
         self._settings = settings
         self._secrets = secrets
         self._wake = wake
+        self._submitting = threading.Lock()
         self._clock = clock
         self._ground = Ground(stores, limits)
         self._logs = LogView(records, executor)
@@ -71,22 +73,26 @@ class Service:
             InvalidJob: every fault of the request; nothing was kept.
             Conflict: the name is taken.
         """
-        known = self._records.by_token(token) if token else None
-        if known is not None:
-            return known
         values = dict(secrets or {})
-        draft = self._draft({**request, "secrets": sorted(values)} if values else request)
-        job = replace(draft, parent=parent)
-        self._secrets.keep(job.id, values)
+        # One at a time: of two jobs that want one output the second must see the first.
+        with self._submitting:
+            known = self._records.by_token(token) if token else None
+            if known is not None:
+                return known
+            draft = self._draft({**request, "secrets": sorted(values)} if values else request)
+            accepted = self._keep(replace(draft, parent=parent), token, values)
+        self._wake()
+        return accepted
+
+    def _keep(self, job: Job, token: str, secrets: Mapping[str, str]) -> Job:
+        # Secrets first: a job that is known has them. A crash here leaves a file that is
+        # removed when the next server starts.
+        self._secrets.keep(job.id, secrets)
         try:
-            accepted = self._records.add(job, token)
+            return self._records.add(job, token)
         except BaseException:
             self._secrets.drop(job.id)
             raise
-        if accepted.id != job.id:
-            self._secrets.drop(job.id)  # the same token came twice at once
-        self._wake()
-        return accepted
 
     def plan(self, request: Mapping[str, Any]) -> Planned:
         """Return what :meth:`submit` would start: exact arguments, environment and files."""

@@ -118,9 +118,11 @@ class _Batch:
 
 
 def _read(reader: LogReader, task: str, start: int, *, closed: bool) -> _Batch:
-    chunk = reader.read(start, _BATCH)
+    chunk = _gather(reader, start)
     at_end = chunk.next >= reader.end()
-    body, rest = _split(chunk.data, whole=closed and at_end)
+    # What follows a gap, or a batch without any newline, does not complete this line.
+    broken = not at_end and (b"\n" not in chunk.data or len(chunk.data) < _BATCH)
+    body, rest = _split(chunk.data, whole=broken or (closed and at_end))
     clock = _Clock(reader)
     lines = []
     if chunk.skipped and start >= 0:
@@ -131,6 +133,19 @@ def _read(reader: LogReader, task: str, start: int, *, closed: bool) -> _Batch:
         lines.append(_Timed(clock.at(offset), task, offset, fold(piece)))
         offset += len(piece)
     return _Batch(lines, offset, drained=at_end and not rest, partial=fold(rest))
+
+
+def _gather(reader: LogReader, start: int) -> Chunk:
+    """Read over the ends of segments, up to a batch or to a gap."""
+    first = reader.read(start, _BATCH)
+    pieces, size = [first.data], len(first.data)
+    while size < _BATCH:
+        more = reader.read(first.start + size, _BATCH - size)
+        if not more.data or more.skipped:
+            break
+        pieces.append(more.data)
+        size += len(more.data)
+    return Chunk(first.start, b"".join(pieces), first.skipped)
 
 
 def _split(data: bytes, *, whole: bool) -> tuple[list[bytes], bytes]:
