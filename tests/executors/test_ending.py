@@ -11,7 +11,7 @@ import pytest
 
 from danlu.executors.ending import end_rest, signal_agent
 from danlu.taskdir.process import MARK, started, this_agent
-from danlu.testing.executor import eventually
+from danlu.testing.bench import eventually
 
 UNIFIED = next(
     (

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from danlu.executors.agents import AGENT
 from danlu.executors.local import LocalExecutor
 from danlu.settings import Settings
 from danlu.taskdir.files import TaskDir
@@ -39,3 +40,12 @@ class LocalContract(ExecutorContract):
 
 class TestWithTheStandIn(LocalContract):
     pass
+
+
+class TestWithTheAgent(LocalContract):
+    agent_command = AGENT
+    isolation = "auto"
+
+
+class TestWithTheAgentAndNoNamespaces(LocalContract):
+    agent_command = AGENT

@@ -2,40 +2,25 @@
 
 import os
 import signal
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from danlu.errors import ExecutorError, NoCapacity
+from danlu.errors import ExecutorError
 from danlu.executors.local import LocalExecutor
 from danlu.executors.stopping import AFTER_GRACE, PUSH_PATIENCE
 from danlu.executors.watch import CLAIM_PATIENCE
-from danlu.job.plan import Role
 from danlu.job.status import Heartbeat, Phase, Progress, Transfer
 from danlu.settings import Settings
 from danlu.taskdir.files import TaskDir
 from danlu.taskdir.local import FileCarrier
 from danlu.taskdir.process import alive, this_agent
-from danlu.testing.executor import WAITS_FOR_EVER, Bench, eventually
+from danlu.testing.bench import WAITS_FOR_EVER, Bench, eventually
 
 STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in_agent.py")))
 NEVER_CLAIMS = (sys.executable, "-c", "import time; time.sleep(600)")
-# Root may write anywhere: as an ordinary user, the process gives up CAP_DAC_OVERRIDE and
-# CAP_DAC_READ_SEARCH (by PR_CAPBSET_DROP and an exec).
-REMOVE = """
-import ctypes, os, sys
-if sys.argv[-1] != "again":
-    for capability in (1, 2):
-        ctypes.CDLL(None).prctl(24, capability)
-    os.execv(sys.executable, [*sys.orig_argv, "again"])
-from pathlib import Path
-from danlu.executors.local import LocalExecutor
-from danlu.settings import Settings
-LocalExecutor(Settings(home=Path(sys.argv[1]))).remove(sys.argv[2])
-"""
 FAILS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(1)")
 
 
@@ -248,62 +233,3 @@ def test_a_secret_that_is_not_there_is_named(bench):
 
     with pytest.raises(ExecutorError, match="needs the secrets SK"):
         bench.start(task, secrets={"AK": "x"})
-
-
-def test_a_retry_has_a_workspace_of_its_own(bench, settings):
-    bench = bench(STAND_IN)
-    first = bench.executor.reserve(bench.job_id, [Role("worker", count=2)])
-    bench.start(*(bench.task("", place=place) for place in first))
-
-    second = bench.executor.reserve(bench.job_id, [Role("worker", count=2)])
-
-    assert first[1].root == str(settings.work / bench.job_id / "1" / "worker-1" / "root")
-    assert second[1].root == str(settings.work / bench.job_id / "2" / "worker-1" / "root")
-    assert second[1].port == first[1].port
-    bench.stop(*(bench.task("", place=place) for place in first))
-
-
-def test_ports_of_two_jobs_differ(bench):
-    bench = bench(STAND_IN)
-    roles = [Role("worker", count=2, cpus=0.1)]
-
-    places = [place for job in "abc" for place in bench.executor.reserve(job, roles)]
-
-    assert len({place.port for place in places}) == 6
-
-
-def test_removing_takes_read_only_folders_along_and_follows_no_link(bench, settings, tmp_path):
-    bench = bench(STAND_IN)
-    precious = tmp_path / "precious"
-    precious.mkdir()
-    (precious / "data").touch()
-    tree = settings.work / bench.job_id / "1" / "worker-0" / "root"
-    (tree / "code").mkdir(parents=True)
-    (tree / "code/train.py").touch()
-    (tree / "link").symlink_to(precious)
-    os.chmod(tree / "code", 0o555)
-    os.chmod(tree, 0o000)
-
-    done = subprocess.run([sys.executable, "-c", REMOVE, settings.home, bench.job_id], timeout=60)
-
-    assert done.returncode == 0
-    assert not (settings.work / bench.job_id).exists()
-    assert (precious / "data").exists()
-
-
-@pytest.mark.parametrize("job_id", ["", ".", "..", "a/b", "../store", "a\0b"])
-def test_what_is_not_the_id_of_a_job_removes_nothing(bench, settings, job_id):
-    settings.store.mkdir(parents=True)
-
-    with pytest.raises(ValueError, match="not the id of a job"):
-        bench(STAND_IN).executor.remove(job_id)
-
-    assert settings.store.exists()
-
-
-def test_no_room_is_told_with_what_is_free(bench):
-    bench = bench(STAND_IN)
-    bench.executor.reserve("other", [Role("worker", cpus=1.5)])
-
-    with pytest.raises(NoCapacity, match=r"the 0\.5 CPUs"):
-        bench.executor.reserve(bench.job_id, [Role("worker")])

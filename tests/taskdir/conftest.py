@@ -1,0 +1,5 @@
+"""The contract's assertions show their values, as those of a test file do."""
+
+import pytest
+
+pytest.register_assert_rewrite("danlu.testing.taskdir")
