@@ -1,0 +1,1 @@
+"""In the child: everything here runs beside the user's own script, in its process."""

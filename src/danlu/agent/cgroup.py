@@ -1,0 +1,93 @@
+"""A control group for one task, where the kernel and our rights allow one.
+
+Only what every cgroup v2 has is used: membership survives setsid and double forks, and
+``cgroup.kill`` ends all members at once.
+"""
+
+import logging
+import os
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+
+class ControlGroup:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def pids(self) -> set[int]:
+        found: set[int] = set()
+        for path, _, _ in os.walk(self.folder):  # a script may make groups of its own below
+            found |= {int(pid) for pid in _read(Path(path, "cgroup.procs")).split()}
+        return found
+
+    def kill(self) -> None:
+        """End every member at once; Linux before 5.14 has no such file."""
+        try:
+            (self.folder / "cgroup.kill").write_text("1", encoding="ascii")
+        except OSError as error:
+            log.debug("cgroup.kill folder=%s error=%s", self.folder, error)
+
+    def memory_kills(self) -> int:
+        return _number_after(_read(self.folder / "memory.events"), "oom_kill")
+
+    def remove(self) -> None:
+        for path, _, _ in os.walk(self.folder, topdown=False):
+            try:
+                os.rmdir(path)
+            except OSError as error:
+                log.debug("cgroup not removed path=%s error=%s", path, error)
+
+
+def create(name: str) -> ControlGroup | None:
+    """Make a group below our own; None where there is no cgroup v2 we may write to."""
+    parent = _own()
+    if parent is None:
+        return None
+    group = ControlGroup(parent / f"danlu-{name}")
+    try:
+        group.folder.mkdir(exist_ok=True)
+    except OSError as error:
+        log.info("no cgroup parent=%s error=%s", parent, error)
+        return None
+    if not os.access(group.folder / "cgroup.procs", os.W_OK):
+        group.remove()
+        return None
+    return group
+
+
+def machine_memory_kills() -> int:
+    """Return how often this machine has killed for memory since it booted."""
+    return _number_after(_read(Path("/proc/vmstat")), "oom_kill")
+
+
+def _own() -> Path | None:
+    root = _mount_point(_read(Path("/proc/mounts")))
+    own = next(
+        (line[3:] for line in _read(Path("/proc/self/cgroup")).splitlines() if line[:3] == "0::"),
+        None,
+    )
+    return None if root is None or own is None else Path(root + own)
+
+
+def _mount_point(mounts: str) -> str | None:
+    for line in mounts.splitlines():
+        _, where, kind, *_ = line.split(" ")
+        if kind == "cgroup2":
+            return where.replace("\\040", " ")
+    return None
+
+
+def _number_after(text: str, name: str) -> int:
+    for line in text.splitlines():
+        key, _, value = line.partition(" ")
+        if key == name and value.isdigit():
+            return int(value)
+    return 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

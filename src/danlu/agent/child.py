@@ -1,0 +1,165 @@
+"""The process of the script: started at its place, watched, ended with everything it started."""
+
+import contextlib
+import fcntl
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import danlu
+from danlu.agent.ending import Ending, Why, Wish
+from danlu.agent.processes import Processes
+from danlu.agent.pump import JobLog, Pump
+from danlu.agent.sandbox import ORDER, TROUBLE, Order
+from danlu.errors import PlatformError
+from danlu.taskdir.process import MARK
+
+log = logging.getLogger(__name__)
+
+_SOURCE = Path(danlu.__file__).parents[1]
+_LAUNCH = _SOURCE / "danlu_runtime" / "launch.py"
+# Started past site-packages and the user's PYTHON* variables: those are for the script.
+_ENTER = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from danlu.agent.sandbox import enter; enter()"
+)
+_DRAIN = 10.0
+_RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
+
+
+class Child:
+    """Not for several threads; must be started by the thread that lives longest.
+
+    The kernel ends the script when the thread that started it ends.
+    """
+
+    def __init__(
+        self,
+        processes: Processes,
+        job_log: JobLog,
+        ending: Ending,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._processes = processes
+        self._log = job_log
+        self._ending = ending
+        self._clock = clock
+        self.told: Wish | None = None  # the wish the script was told of
+        self._pid = 0
+        self._status: int | None = None
+        self._pump: Pump | None = None
+
+    def start(self, order: Order) -> None:
+        """Raises: PlatformError when the place could not be entered; nothing runs then."""
+        output, order_pipe, trouble_pipe = _Pipe(), _Pipe(), _Pipe()
+        null = _above(os.open(os.devnull, os.O_RDONLY))
+        moves = (
+            (null, 0),
+            (output.write, 1),
+            (output.write, 2),
+            (order_pipe.read, ORDER),
+            (trouble_pipe.write, TROUBLE),
+        )
+        self._pid = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-I", "-S", "-c", _ENTER, str(_SOURCE)],
+            {MARK: order.env[MARK]},
+            file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
+            setsigmask=[],
+            setsigdef=_RESET,
+        )
+        for handle in {source for source, _ in moves}:
+            os.close(handle)
+        self._pump = Pump(output.read, self._log)
+        self._pump.start()
+        threading.Thread(target=self._reap, name="reaper", daemon=True).start()
+        with contextlib.suppress(BrokenPipeError), open(order_pipe.write, "wb") as pipe:
+            pipe.write(order.dump())
+        self._hear(trouble_pipe.read)
+
+    def wait(self, timeout: float, grace: float) -> int:
+        """Wait for the end, or bring it about when it is wished; return the wait status.
+
+        ``timeout`` is the time the script may run, 0: any. Nothing it started is left after.
+        """
+        until = self._clock() + timeout if timeout else None
+        kill_at: float | None = None
+        while self._status is None:
+            now = self._clock()
+            if until is not None and now >= until:
+                until = None
+                self._ending.ask(Why.TIMED_OUT, grace)
+            wish = self._ending.settle()
+            if wish is not None and wish != self.told:
+                if self.told is None:
+                    self._terminate(wish)
+                self.told = wish
+                kill_at = min(now + wish.grace, kill_at or now + wish.grace)
+            if kill_at is not None and now >= kill_at:
+                self._processes.kill()
+                kill_at = None
+            deadlines = [at for at in (until, kill_at) if at is not None]
+            self._ending.wait(min(deadlines) - now if deadlines else None)
+        self.finish()
+        return self._status
+
+    def finish(self) -> None:
+        """Leave no process behind and take what is left in the pipe."""
+        left = self._processes.kill()
+        if left:
+            self._log.say(f"processes that the kernel does not let go: {sorted(left)}")
+        if self._pump is not None:
+            self._pump.finish(_DRAIN)
+
+    def _terminate(self, wish: Wish) -> None:
+        log.info("terminate why=%s grace=%s", wish.why.name, wish.grace)
+        self._processes.send(signal.SIGTERM)
+        self._processes.send(signal.SIGCONT)  # a stopped process does not hear the first
+
+    def _hear(self, trouble: int) -> None:
+        with self._ending.interruptible(), open(trouble, "rb") as pipe:
+            text = pipe.read().decode(errors="replace").strip()
+        log.info("child pid=%s trouble=%r", self._pid, text)
+        fatal = [line[2:] for line in text.splitlines() if line.startswith("! ")]
+        if fatal:
+            self.finish()
+            raise PlatformError(f"The place of the script could not be entered: {fatal[0]}.")
+
+    def _reap(self) -> None:
+        """Collect every process that ends below us; the script's own end is told."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, 0)
+            except ChildProcessError:
+                return
+            if pid == self._pid:
+                self._status = status
+                self._ending.wake()
+
+
+class _Pipe:
+    def __init__(self) -> None:
+        self.read, self.write = map(_above, os.pipe())
+
+
+def _above(handle: int) -> int:
+    """Move a descriptor out of the way of those the sandbox is given by number."""
+    moved = fcntl.fcntl(handle, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(handle)
+    return moved
+
+
+def launch_command(box: Path) -> list[str]:
+    return [sys.executable, str(_LAUNCH), str(box)]
+
+
+def needed_paths() -> list[str]:
+    """Return the directories without which the child cannot start, wherever they lie."""
+    found = [sys.prefix, sys.base_prefix, str(_SOURCE), *filter(os.path.isdir, sys.path)]
+    # An agent is started in "/", which is then the first of sys.path.
+    return [path for path in dict.fromkeys(map(os.path.abspath, found)) if path != "/"]

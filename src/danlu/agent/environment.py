@@ -1,0 +1,46 @@
+"""The environment of a script: a clean base, what its service promises, its secrets, our marks."""
+
+import os
+import sys
+from collections.abc import Mapping
+
+from danlu.job.plan import Task
+from danlu.taskdir.process import MARK, mark
+
+# Of this machine: who and where one is, the network, the GPU driver, certificates.
+_KEPT = frozenset(
+    (
+        *("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
+        *("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY"),
+    )
+)
+_KEPT_BEGINNINGS = ("LC_", "NVIDIA_")
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def child_environment(
+    task: Task, box: str, secrets: Mapping[str, str], own: Mapping[str, str]
+) -> dict[str, str]:
+    """Return it; ``own`` is the environment of the agent."""
+    kept = {name: value for name, value in own.items() if _is_kept(name)}
+    return {
+        **kept,
+        # First: what a script starts by name ("python eval.py") is of the same environment.
+        "PATH": f"{os.path.dirname(sys.executable)}:{own.get('PATH') or _PATH}",
+        "TERM": "dumb",
+        "PYTHONUNBUFFERED": "1",
+        "CUDA_VISIBLE_DEVICES": ",".join(task.place.gpus),
+        **task.command.env,
+        **secrets,
+        MARK: mark(task.job_id, task.attempt, task.name),
+        "DANLU_JOB_ID": task.job_id,
+        "DANLU_JOB_NAME": task.job_name,
+        "DANLU_ATTEMPT": str(task.attempt),
+        "DANLU_BOX": box,
+    }
+
+
+def _is_kept(name: str) -> bool:
+    return name.upper() in _KEPT or name.startswith(_KEPT_BEGINNINGS)

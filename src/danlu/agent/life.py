@@ -1,0 +1,200 @@
+"""The whole life of a task, from the claim to the outcome."""
+
+import logging
+from dataclasses import replace
+
+from danlu.agent import cgroup, kernel
+from danlu.agent.child import Child
+from danlu.agent.ending import Ending, Interrupted, Why, Wish
+from danlu.agent.heartbeat import Beating
+from danlu.agent.mirror import Mirror
+from danlu.agent.outcome import (
+    Verdict,
+    crash_of,
+    failed,
+    push_failed,
+    say_end,
+    tail_of,
+    tell,
+    told_by,
+)
+from danlu.agent.prepare import code_folder, order_for, output_folders, prepare, write_launch
+from danlu.agent.processes import Processes
+from danlu.agent.pump import JobLog
+from danlu.agent.redact import Redactor
+from danlu.agent.report import Reporter
+from danlu.agent.verdict import WISHED, Seen, judge
+from danlu.agent.workspace import Workspace
+from danlu.errors import DanluError
+from danlu.job.state import Reason
+from danlu.job.status import Failure
+from danlu.settings import Settings
+from danlu.taskdir.files import TaskDir, newest_attempt
+from danlu.taskdir.process import mark, this_agent
+
+log = logging.getLogger(__name__)
+
+_STORE_BUDGET = 600.0  # seconds to wait for a store that is down before good outputs are given up
+_FAILED_BUDGET = 30.0  # the same when there is a failure to tell
+
+
+def live(files: TaskDir, settings: Settings) -> None:
+    """Claim a task and see it through; leave at once where another has it."""
+    task = files.plan()
+    agent = this_agent()
+    if task is None or not files.claim(agent):
+        log.info("nothing to do task=%s planned=%s", files.task, task is not None)
+        return
+    if newest_attempt(files.carrier) > files.attempt:
+        log.info("too late task=%s attempt=%s", files.task, files.attempt)
+        return
+    kernel.become_subreaper()
+    group = cgroup.create(f"{task.job_id}-{task.attempt}-{task.name}")
+    if group is not None:
+        files.update_agent(replace(agent, cgroup=str(group.folder)))
+    workspace = Workspace(settings.work.resolve(), task)
+    ending = Ending(lambda: _meaning(files, task.limits.grace))
+    ending.listen()
+    beating = Beating(files, task.limits, ending, make_room=workspace.spend_reserve)
+    beating.start()
+    processes = Processes(mark(task.job_id, task.attempt, task.name), group)
+    try:
+        _Life(files, settings, workspace, ending, beating, processes, group).run()
+    finally:
+        processes.kill()
+        beating.close()
+        if group is not None:
+            group.remove()
+
+
+def _meaning(files: TaskDir, grace: float) -> Wish:
+    """A signal with a request beside it is the user's wish; without one, the machine's."""
+    try:
+        asked = files.stop_requested()
+    except OSError:
+        asked = None
+    return Wish(Why.MACHINE, grace) if asked is None else Wish(Why.USER, asked)
+
+
+class _Life:
+    def __init__(
+        self,
+        files: TaskDir,
+        settings: Settings,
+        workspace: Workspace,
+        ending: Ending,
+        beating: Beating,
+        processes: Processes,
+        group: cgroup.ControlGroup | None,
+    ) -> None:
+        self._files = files
+        self._settings = settings
+        self._workspace = workspace
+        self._task = workspace.task
+        self._ending = ending
+        self._beating = beating
+        self._processes = processes
+        self._group = group
+        self._secrets = files.take_secrets()
+        self._redactor = Redactor(self._secrets.values())
+        writer = files.log_writer(self._task.limits.log)
+        self._log = JobLog(writer, Redactor(self._secrets.values()))
+        self._report = Reporter(files)
+
+    def run(self) -> None:
+        """Fetch, run, push, tell. A script that fails has its outputs pushed too."""
+        try:
+            self._workspace.make()
+            verdict = self._work()
+        except Interrupted:
+            verdict = self._interrupted()
+        except (DanluError, OSError) as error:
+            log.exception("not prepared phase=%s", self._report.phase)
+            fetching = self._report.phase.startswith("fetch")
+            verdict = failed(Reason.FETCH_FAILED if fetching else Reason.PREPARE_FAILED, error)
+        wish = self._ending.wish
+        if wish is not None and wish.why is Why.FENCED:
+            log.info("fenced: leaving without a word")
+            return
+        say_end(verdict, self._log)
+        tell(
+            self._files,
+            verdict,
+            self._redactor,
+            patience=self._task.limits.lost_after,
+            make_room=self._workspace.spend_reserve,
+        )
+        log.info("ended reason=%s exit_code=%s", verdict.reason.value, verdict.exit_code)
+
+    def _work(self) -> Verdict:
+        # Imported on use: an agent whose task is taken must leave at once.
+        from danlu.storage.locate import Stores
+
+        stores = Stores(self._settings.store)
+        known = prepare(
+            self._settings, stores, self._workspace, self._ending, self._report, self._log
+        )
+        write_launch(self._workspace, self._log)
+        mirror = Mirror(
+            stores,
+            output_folders(self._workspace),
+            known,
+            self._ending,
+            self._report,
+            self._log,
+            interval=self._task.limits.mirror,
+        )
+        self._ending.check()
+        verdict = self._run_script(mirror)
+        return self._push(mirror, verdict)
+
+    def _run_script(self, mirror: Mirror) -> Verdict:
+        self._report.begin("run")
+        if self._task.attempt > 1:
+            self._log.say(f"attempt {self._task.attempt} starts")
+        child = Child(self._processes, self._log, self._ending)
+        kills = self._memory_kills()
+        group = str(self._group.folder) if self._group is not None else ""
+        child.start(order_for(self._workspace, self._settings, self._secrets, group))
+        mirror.start()
+        limits = self._task.limits
+        status = child.wait(limits.run, limits.grace)
+        box = self._workspace.box
+        seen = Seen(
+            status,
+            told_by(box),
+            crash_of(box),
+            self._memory_kills() - kills,
+            tail_of(self._files),
+            code_folder(self._workspace),
+        )
+        wish = self._ending.wish
+        return Verdict(*judge(seen, wish.why if wish and child.told else None))
+
+    def _push(self, mirror: Mirror, verdict: Verdict) -> Verdict:
+        self._report.begin("push")
+        good = verdict.reason is Reason.DONE
+        try:
+            mirror.complete(_STORE_BUDGET if good else _FAILED_BUDGET)
+        except Interrupted:
+            return self._interrupted(verdict.failure)
+        except (DanluError, OSError) as error:
+            log.exception("push failed")
+            verdict = push_failed(verdict, error)
+        files, size = mirror.pushed
+        return replace(verdict, pushed_files=files, pushed_bytes=size)
+
+    def _interrupted(self, failure: Failure | None = None) -> Verdict:
+        wish = self._ending.settle()
+        reason = WISHED[wish.why] if wish is not None else Reason.KILLED
+        if reason is Reason.AGENT_LOST and self._beating.disk_full:
+            reason = Reason.DISK_FULL
+            home = str(self._settings.home)
+            failure = replace(
+                failure or Failure(), disk_full=home, detail=f"{home}: the disk is full."
+            )
+        return Verdict(reason, failure)
+
+    def _memory_kills(self) -> int:
+        own = self._group.memory_kills() if self._group is not None else 0
+        return own + cgroup.machine_memory_kills()

@@ -1,0 +1,127 @@
+"""Takes outputs to their store while the script runs, and completes them when it has ended."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from danlu.agent.ending import Ending, Interrupted
+from danlu.agent.pump import JobLog
+from danlu.agent.report import Reporter
+from danlu.errors import DanluError
+from danlu.job.plan import Push
+
+if TYPE_CHECKING:
+    from danlu.storage.locate import Stores
+    from danlu.storage.manifest import Manifest
+
+log = logging.getLogger(__name__)
+
+_SLOWEST = 60.0  # seconds between two tries of a mirror that fails
+_PAUSE, _LONGEST_PAUSE = 1.0, 30.0  # between two tries of the last push
+
+
+class Mirror:
+    """One thread mirrors at a time: the one in here until :meth:`complete`, then the caller's."""
+
+    def __init__(
+        self,
+        stores: "Stores",
+        outputs: Mapping[Push, Path],
+        known: "dict[str, Manifest]",
+        ending: Ending,
+        report: Reporter,
+        job_log: JobLog,
+        *,
+        interval: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stores = stores
+        self._outputs = outputs
+        self._known = known
+        self._ending = ending
+        self._report = report
+        self._log = job_log
+        self._interval = interval
+        self._clock = clock
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
+
+    def start(self) -> None:
+        if self._outputs:
+            self._thread.start()
+
+    def close(self) -> None:
+        """End the thread; a push it is in is finished first."""
+        self._closed.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def complete(self, budget: float) -> None:
+        """Push what is left and verify it, again and again for ``budget`` seconds.
+
+        Raises:
+            Interrupted: the task shall not write any more.
+            DanluError, OSError: it could not be done; the last error.
+        """
+        self.close()
+        deadline = self._clock() + budget
+        pause = _PAUSE
+        while True:
+            try:
+                self._push_all(final=True)
+                return
+            except (DanluError, OSError) as error:
+                if self._clock() + pause > deadline:
+                    raise
+                log.warning("push failed, trying again in=%.0f error=%s", pause, error)
+                self._log.say(f"outputs could not be stored, trying again: {error}")
+            self._pause(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    @property
+    def pushed(self) -> tuple[int, int]:
+        """Number and bytes of the files that are stored."""
+        known = self._known.values()
+        return sum(len(manifest.files) for manifest in known), sum(m.size for m in known)
+
+    def _run(self) -> None:
+        interval, failing = self._interval, False
+        while not self._closed.wait(interval):
+            try:
+                self._push_all(final=False)
+                interval, failing = self._interval, False
+            except Interrupted:
+                return
+            except (DanluError, OSError) as error:
+                if not failing:
+                    self._log.say(f"outputs are not mirrored at the moment: {error}")
+                log.warning("mirror failed error=%s", error)
+                interval, failing = min(interval * 2, max(_SLOWEST, self._interval)), True
+
+    def _push_all(self, *, final: bool) -> None:
+        from danlu.storage.trees import push
+
+        for item, folder in self._outputs.items():
+            progress = self._report.transfer(item.what, self._check)
+            self._known[item.what] = push(
+                folder,
+                self._stores.at(item.uri),
+                self._known.get(item.what),
+                progress,
+                final=final,
+            )
+
+    def _check(self) -> None:
+        wish = self._ending.wish
+        if wish is not None and wish.why.silent:
+            raise Interrupted
+
+    def _pause(self, seconds: float) -> None:
+        until = self._clock() + seconds
+        while (left := until - self._clock()) > 0:
+            self._check()
+            self._ending.wait(left)
+        self._check()

@@ -1,0 +1,122 @@
+"""Makes the place of a script ready: code, data, earlier outputs, folders, files, the order."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from danlu.agent.child import launch_command, needed_paths
+from danlu.agent.ending import Ending
+from danlu.agent.environment import child_environment
+from danlu.agent.fetch import Fetcher
+from danlu.agent.pump import JobLog
+from danlu.agent.report import Reporter
+from danlu.agent.restore import Restorer
+from danlu.agent.root import Root
+from danlu.agent.sandbox import Order
+from danlu.agent.workspace import Workspace, within
+from danlu.job.plan import Push
+from danlu.settings import Settings
+from danlu.taskdir.box import Launch
+
+if TYPE_CHECKING:
+    from danlu.storage.locate import Stores
+    from danlu.storage.manifest import Manifest
+
+
+def prepare(
+    settings: Settings,
+    stores: "Stores",
+    workspace: Workspace,
+    ending: Ending,
+    report: Reporter,
+    job_log: JobLog,
+) -> "dict[str, Manifest]":
+    """Lay out everything the script needs; return what is known of its outputs.
+
+    Raises:
+        Interrupted, UserError, StorageError, OSError
+    """
+    task = workspace.task
+    for fixed in workspace.private():
+        (workspace.root / fixed.lstrip("/")).mkdir(parents=True, exist_ok=True)
+    Fetcher(settings, workspace, report, job_log).bring(ending)
+    report.begin("prepare")
+    known: dict[str, Manifest] = {}
+    if task.attempt > 1 and task.command.push:
+        known = Restorer(stores, workspace, report, job_log).restore(ending)
+    for path in (*task.command.folders, *(item.path for item in task.command.push)):
+        workspace.host(path).mkdir(parents=True, exist_ok=True)
+    for path, text in task.command.files.items():
+        target = workspace.host(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    return known
+
+
+def write_launch(workspace: Workspace, job_log: JobLog) -> None:
+    command, place = workspace.task.command, workspace.task.place
+    mapped: dict[str, str] = {}
+    if not place.isolation.private_paths:
+        mapped = {fixed: str(workspace.root) + fixed for fixed in command.private}
+        job_log.say(
+            f"this machine gives a task no paths of its own: {', '.join(mapped)} are mapped for "
+            f"Python; C++ code and other programs find them below {workspace.root}"
+        )
+    workspace.box.write_launch(
+        Launch(
+            run=command.run,
+            args=command.args,
+            module=command.module,
+            sys_path=command.sys_path,
+            code=code_folder(workspace),
+            mapped=mapped,
+        )
+    )
+
+
+def order_for(
+    workspace: Workspace, settings: Settings, secrets: Mapping[str, str], cgroup: str
+) -> Order:
+    task = workspace.task
+    box = str(workspace.box.folder)
+    return Order(
+        parent=os.getpid(),
+        namespace=task.place.isolation.namespace,
+        root=_root(workspace, settings) if task.place.isolation.private_paths else None,
+        cgroup=cgroup,
+        cwd=task.command.cwd or code_folder(workspace) or "/",
+        argv=launch_command(workspace.box.folder),
+        env=child_environment(task, box, secrets, os.environ),
+    )
+
+
+def code_folder(workspace: Workspace) -> str:
+    fetched = workspace.task.command.fetch
+    return next((item.to for item in fetched if item.what == "code"), "")
+
+
+def _root(workspace: Workspace, settings: Settings) -> Root:
+    layers = [layer.seen for layer in workspace.overlays]
+    return Root(
+        folder=str(workspace.newroot),
+        private=[(str(workspace.below_root(path)), path) for path in workspace.private()],
+        overlays=workspace.overlays,
+        outputs=[
+            (str(workspace.below_root(item.path)), item.path)
+            for item in workspace.task.command.push
+            if any(within(item.path, layer) for layer in layers)
+        ],
+        hidden=_real(settings.home, settings.socket.parent, settings.file.parent),
+        kept=_real(*needed_paths()),
+        box=str(workspace.box.folder),
+    )
+
+
+def output_folders(workspace: Workspace) -> dict[Push, Path]:
+    return {item: workspace.below_root(item.path) for item in workspace.task.command.push}
+
+
+def _real(*paths: str | Path) -> list[str]:
+    """A link would lead a mount out of the root that is being built."""
+    return list(dict.fromkeys(map(os.path.realpath, paths)))

@@ -1,0 +1,113 @@
+"""Every process of a task, found in three ways: group, descent and mark.
+
+The agent is a subreaper: a process that was daemonised by a double fork becomes its child when
+its parents end. One that left the group and cleaned its environment is still a descendant.
+"""
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+
+from danlu.agent.cgroup import ControlGroup
+from danlu.taskdir.process import marked, started
+
+log = logging.getLogger(__name__)
+
+_UNKILLABLE_AFTER = 60.0  # as Slurm: a process in the kernel for so long will not go
+
+
+class Processes:
+    def __init__(
+        self,
+        mark: str,
+        group: ControlGroup | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._mark = mark
+        self._group = group
+        self._clock = clock
+        self._sleep = sleep
+
+    def pids(self) -> set[int]:
+        """Return all that live now, without zombies and without ourselves."""
+        found = descendants(os.getpid()) | set(marked(self._mark))
+        if self._group is not None:
+            found |= self._group.pids()
+        return {pid for pid in found - {os.getpid()} if started(pid) is not None}
+
+    def send(self, number: signal.Signals) -> None:
+        for pid in self.pids():
+            _send(pid, number)
+
+    def kill(self) -> set[int]:
+        """End them all and wait until none is left; return those the kernel does not let go."""
+        deadline = self._clock() + _UNKILLABLE_AFTER
+        pause = 0.002
+        while left := self.pids():
+            if self._group is not None:
+                self._group.kill()
+            for pid in left:
+                _send(pid, signal.SIGKILL)
+            if self._clock() > deadline:
+                log.error("processes do not end pids=%s", sorted(left))
+                return left
+            self._sleep(pause)
+            pause = min(pause * 2, 0.2)
+        return set()
+
+
+def descendants(ancestor: int) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for pid, parent in _parents().items():
+        children.setdefault(parent, []).append(pid)
+    found: set[int] = set()
+    queue = [ancestor]
+    while queue:
+        for child in children.get(queue.pop(), ()):
+            if child not in found:
+                found.add(child)
+                queue.append(child)
+    return found
+
+
+def _parents() -> Mapping[int, int]:
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    # The name, in parentheses, may hold blanks and parentheses itself.
+                    parents[int(name)] = int(file.read().rsplit(b")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                continue  # ended while we looked
+    return parents
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    """Signal the process that has this pid now and had it a moment ago, never a stranger."""
+    began = started(pid)
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):  # Linux before 5.3
+        _send_by_pid(pid, number)
+        return
+    try:
+        if began is not None and started(pid) == began:
+            signal.pidfd_send_signal(handle, number)
+    except (ProcessLookupError, PermissionError) as error:
+        log.debug("signal pid=%s number=%s error=%s", pid, number, error)
+    finally:
+        os.close(handle)
+
+
+def _send_by_pid(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError) as error:
+        log.debug("signal pid=%s number=%s error=%s", pid, number, error)

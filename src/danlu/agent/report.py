@@ -1,0 +1,67 @@
+"""What the task is doing now, told as it goes."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from danlu.errors import StorageError
+from danlu.job.status import Phase, Progress, Transfer
+from danlu.taskdir.files import TaskDir
+
+log = logging.getLogger(__name__)
+
+_EVERY = 0.5
+
+
+class Reporter:
+    def __init__(self, files: TaskDir, clock: Callable[[], float] = time.monotonic) -> None:
+        self._files = files
+        self._clock = clock
+        self._phases: list[Phase] = []
+        self._lock = threading.Lock()
+
+    @property
+    def phase(self) -> str:
+        return self._phases[-1].name if self._phases else ""
+
+    def begin(self, phase: str) -> None:
+        with self._lock:
+            self._phases.append(Phase(phase, time.time()))
+            self._write(None)
+
+    def transfer(self, what: str, check: Callable[[], None]) -> Callable[[int, int], None]:
+        """Return a progress function for one transfer; ``check`` may end it by raising."""
+        began = self._clock()
+        last = began
+
+        def progress(done: int, total: int) -> None:
+            nonlocal last
+            check()
+            now = self._clock()
+            if now - last < _EVERY:
+                return
+            last = now
+            with self._lock:
+                self._write(Transfer(what, done, total, done / max(now - began, 1e-6)))
+
+        return progress
+
+    def cached(self, what: str, size: int) -> None:
+        with self._lock:
+            self._write(Transfer(what, size, size, 0.0, cached=True))
+
+    def _write(self, transfer: Transfer | None) -> None:
+        try:
+            self._files.report(Progress(tuple(self._phases), transfer))
+        except (OSError, StorageError) as error:
+            log.debug("progress not written error=%s", error)
+
+
+def show_size(size: float) -> str:
+    """Return bytes for people: '12 B', '1.2 MB'."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -1,0 +1,69 @@
+"""What earlier attempts left in an output, given back to the next one."""
+
+import logging
+from typing import TYPE_CHECKING
+
+from danlu.agent.ending import Ending
+from danlu.agent.pump import JobLog
+from danlu.agent.report import Reporter, show_size
+from danlu.agent.workspace import Workspace
+from danlu.errors import NotFound
+from danlu.job.plan import Push
+
+if TYPE_CHECKING:
+    from danlu.storage.locate import Stores
+    from danlu.storage.manifest import Manifest
+
+log = logging.getLogger(__name__)
+
+
+class Restorer:
+    def __init__(
+        self, stores: "Stores", workspace: Workspace, report: Reporter, job_log: JobLog
+    ) -> None:
+        self._stores = stores
+        self._workspace = workspace
+        self._report = report
+        self._log = job_log
+
+    def restore(self, ending: Ending) -> "dict[str, Manifest]":
+        """Fill every output; return what is known to be at its URI already."""
+        task = self._workspace.task
+        for number in range(1, task.attempt):
+            self._salvage(number, ending)
+        return {item.what: self._pull(item, ending) for item in task.command.push}
+
+    def _salvage(self, attempt: int, ending: Ending) -> None:
+        """Save what a lost agent could not push; once, or it would replace what came later."""
+        from danlu.storage.trees import push
+
+        workspace = self._workspace
+        task = workspace.task
+        mark = workspace.work / task.job_id / str(attempt) / task.name / "salvaged"
+        if mark.exists() or not mark.parent.is_dir():
+            return
+        for item in task.command.push:
+            folder = workspace.earlier(item.path, attempt)
+            if folder.is_dir():
+                log.info("salvage attempt=%s what=%s folder=%s", attempt, item.what, folder)
+                progress = self._report.transfer(item.what, ending.check)
+                push(folder, self._stores.at(item.uri), None, progress)
+        mark.touch()
+
+    def _pull(self, item: Push, ending: Ending) -> "Manifest":
+        from danlu.storage.manifest import Manifest
+        from danlu.storage.trees import pull
+
+        folder = self._workspace.below_root(item.path)
+        location = self._stores.at(item.uri)
+        try:
+            manifest = pull(location, folder, self._report.transfer(item.what, ending.check))
+        except NotFound:
+            manifest = Manifest()
+        count = len(manifest.files)
+        files = "1 file" if count == 1 else f"{count} files"
+        self._log.say(
+            f"attempt {self._workspace.task.attempt}: found {files} "
+            f"({show_size(manifest.size)}) of earlier attempts in {item.what}"
+        )
+        return manifest

@@ -1,0 +1,115 @@
+"""Between agent and child: a process of one thread that enters its place and becomes the child.
+
+A threaded process cannot move itself into namespaces, so the agent starts this module, hands it
+an order through a pipe (the environment holds secrets: it never lies on disk), and hears back
+only when something went wrong: the pipe for that closes by itself when the child begins.
+
+``python -m danlu.agent.sandbox --probe FOLDER`` tries what the kernel allows, by doing it.
+"""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from danlu.agent import kernel
+from danlu.agent.root import Overlay, Root, build
+
+ORDER, TROUBLE = 3, 4  # descriptors
+_OOM_SCORE = "300"  # the script goes before the agent that must tell of it
+
+
+class Order(NamedTuple):
+    """What becomes of the process; ``root`` is None where there are no namespaces."""
+
+    parent: int
+    namespace: str
+    root: Root | None
+    cgroup: str
+    cwd: str
+    argv: Sequence[str]
+    env: Mapping[str, str]
+
+    def dump(self) -> bytes:
+        root = None if self.root is None else self.root._asdict()
+        return json.dumps(self._replace(root=root)._asdict()).encode()  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, data: bytes) -> "Order":
+        values: dict[str, Any] = json.loads(data)
+        root = values["root"]
+        if root is not None:
+            root["overlays"] = [Overlay(*item) for item in root["overlays"]]
+            values["root"] = Root(**root)
+        return cls(**values)
+
+
+def enter() -> None:
+    """Carry out the order at descriptor 3. Returns only by raising or by becoming the child."""
+    os.set_inheritable(ORDER, False)
+    os.set_inheritable(TROUBLE, False)
+    try:
+        with open(ORDER, "rb") as pipe:
+            order = Order.load(pipe.read())
+        lost = _move(order)
+        if lost:
+            os.write(TROUBLE, f"passed over: {', '.join(lost)}\n".encode())
+        os.execve(order.argv[0], list(order.argv), dict(order.env))
+    except Exception as error:
+        os.write(TROUBLE, f"! {error}\n".encode(errors="replace"))
+        os._exit(125)
+
+
+def _move(order: Order) -> Sequence[str]:
+    os.setsid()
+    _write("/proc/self/oom_score_adj", _OOM_SCORE)
+    if order.cgroup:
+        _write(order.cgroup + "/cgroup.procs", "0")
+    lost: Sequence[str] = ()
+    if order.root is not None:
+        lost = change_root(order.namespace, order.root)
+    os.chdir(order.cwd)
+    # Not earlier: a change of credentials forgets it.
+    kernel.die_with_parent(signal.SIGKILL)
+    if os.getppid() != order.parent:
+        os._exit(128 + signal.SIGKILL)  # the agent died in between
+    return lost
+
+
+def change_root(namespace: str, root: Root) -> Sequence[str]:
+    user = namespace == "user"
+    if user:
+        uid, gid = os.geteuid(), os.getegid()
+        kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
+        _write("/proc/self/setgroups", "deny")
+        for name, number in (("uid_map", uid), ("gid_map", gid)):
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+                file.write(f"{number} {number} 1")
+    else:
+        kernel.unshare(kernel.CLONE_NEWNS)
+    lost = build(root, user=user)
+    kernel.pivot_root(root.folder)
+    if user and uid != 0:
+        # The cache is read-only for everybody; in the overlay its files are the script's own.
+        kernel.keep_capabilities(frozenset({kernel.CAP_DAC_OVERRIDE, kernel.CAP_FOWNER}))
+    else:
+        kernel.limit_capabilities(kernel.CONTAINER_CAPABILITIES)
+    return lost
+
+
+def _write(path: str, text: str) -> bool:
+    """Write what helps where it can be done, and is no fault where it cannot."""
+    try:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+    except OSError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    from danlu.agent.probe import main
+
+    sys.exit(main(sys.argv[1:]))
