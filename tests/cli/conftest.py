@@ -78,3 +78,10 @@ def script(tmp_path, monkeypatch):
     (folder / "train.py").write_text("print('hello')\n")
     monkeypatch.chdir(tmp_path)
     return folder
+
+
+@pytest.fixture
+def fake_task(client):
+    request = {"dialect": "modelarts", "code": "obs://b/c", "boot_file": "x.py", "name": "mnist"}
+    client.submit(request)
+    return fake_client.task_of(client._get("mnist"))

@@ -9,7 +9,7 @@ from danlu.cli.request import place_uri
 from danlu.errors import NotFound, Refused, StorageError, Unsupported
 from danlu.settings import Settings
 from danlu.storage.api import Entry
-from danlu.storage.locate import Location, Stores
+from danlu.storage.locate import Location, Stores, file_uri, parse
 from danlu.words import say
 
 
@@ -90,8 +90,8 @@ class Objects:
         if is_uri(target) and not target.startswith("file:"):
             return goal, name  # a bucket
         # A file that is not there yet: its folder is the storage.
-        path = Path(goal.uri.removeprefix("file://"))
-        return self._stores.at(f"file://{path.parent}"), _local_name(target)
+        path = Path(parse(place_uri(target)).key)
+        return self._stores.at(file_uri(path.parent)), path.name
 
     def _copy_one(
         self, source: Location, entry: Entry, goal: Location, key: str
@@ -126,11 +126,3 @@ class Objects:
                 break
             entries = left
         return gone
-
-
-def _local_name(target: str) -> str:
-    return (
-        Path(place_uri(target).removeprefix("file://")).name
-        if is_uri(target)
-        else (Path(target).name)
-    )

@@ -51,7 +51,6 @@ class Session:
         except UserError:
             # A broken settings file is told by the command that needs it, not by --help.
             lang = self.flags.get("lang") or self.env.get("DANLU_LANG", "")
-            del self.__dict__["settings"]
         words.use(lang or words.of_locale(self.env))
 
 

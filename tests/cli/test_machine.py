@@ -1,0 +1,156 @@
+"""settings, doctor, status and completion: what the command line knows of this machine."""
+
+import pytest
+
+from danlu.cli import checks
+from danlu.settings import load
+
+
+@pytest.fixture
+def settings(home):
+    home.mkdir()
+    return load(env={"DANLU_HOME": str(home)})
+
+
+def test_settings_tell_their_origin_and_never_the_token(danlu, home, monkeypatch):
+    home.mkdir()
+    (home / "settings.toml").write_text("retries = 2\n")
+    monkeypatch.setenv("DANLU_TOKEN", "s3cret")
+
+    result = danlu("settings", "--lang", "en")
+    told = danlu("settings", "--json").json
+
+    rows = {line.split()[0]: line.split()[1:] for line in result.out.splitlines()}
+    assert rows["lang"] == ["flag", "en"]
+    assert rows["token"] == ["environment", "***"]
+    assert rows["retries"] == [str(home / "settings.toml"), "2"]
+    assert rows["code_limit"] == ["default", "128M"]
+    assert told["retries"] == {"value": 2, "origin": str(home / "settings.toml")}
+    assert "s3cret" not in result.out + str(told)
+
+
+def test_python_that_is_too_old_fails():
+    assert checks.python((3, 9, 1)).level == "fail"
+    assert checks.python((3, 10, 0)).level == "ok"
+
+
+NOBODYS = "/proc/danlu"  # where not even root can make a folder
+
+
+def test_a_home_that_cannot_be_made_fails():
+    settings = load(env={"DANLU_HOME": NOBODYS})
+
+    finding = checks.home(settings)
+
+    assert finding.level == "fail"
+    assert "DANLU_HOME" in finding.todo
+
+
+def test_little_memory_is_a_warning(tmp_path):
+    info = tmp_path / "meminfo"
+    info.write_text("MemTotal: 2097152 kB\nMemAvailable: 524288 kB\n")
+
+    finding = checks.memory(info)
+
+    assert finding.level == "warn"
+    assert "0.5 of 2.0 GiB" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("env", "level"),
+    [
+        ({}, "ok"),
+        ({"http_proxy": "http://p"}, "warn"),
+        ({"HTTPS_PROXY": "http://p", "NO_PROXY": "localhost"}, "warn"),
+        ({"HTTPS_PROXY": "http://p", "NO_PROXY": "a.b, localhost,127.0.0.1"}, "ok"),
+        ({"http_proxy": "http://p", "no_proxy": "*"}, "ok"),
+    ],
+)
+def test_proxies_that_catch_this_machine_are_a_warning(env, level):
+    assert checks.proxies(env).level == level
+
+
+def test_a_disk_of_another_time_is_a_warning(settings):
+    import time
+
+    assert checks.clock(settings).level == "ok"
+    assert checks.clock(settings, lambda: time.time() + 60).level == "warn"
+
+
+def test_a_machine_without_cgroups_is_a_warning(tmp_path):
+    assert checks.cgroup(tmp_path).level == "warn"
+
+
+def test_gpus_are_counted(settings, tmp_path):
+    (tmp_path / "gpus" / "0000:01:00.0").mkdir(parents=True)
+
+    assert checks.gpus(settings, tmp_path / "gpus").text == "1"
+    assert "none" in checks.gpus(settings, tmp_path / "nothing").text
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_doctor_tells_every_check(danlu, lang):
+    result = danlu("doctor", "--lang", lang)
+
+    assert len([line for line in result.out.splitlines() if not line.startswith(" ")]) == 11
+    assert "Python" in result.out
+
+
+def test_doctor_exits_with_1_when_something_must_be_repaired(danlu, monkeypatch):
+    monkeypatch.setenv("DANLU_HOME", NOBODYS)
+
+    result = danlu("doctor", "--json")
+
+    levels = {item["check"]: item["level"] for item in result.json["checks"]}
+    assert result.code == 1
+    assert levels["home"] == "fail"
+
+
+def test_status_starts_nothing(danlu, home):
+    result = danlu("status")
+
+    assert result.code == 0
+    assert "No server is running" in result.err
+    assert not home.exists()
+
+
+def test_status_of_a_server_elsewhere(danlu):
+    told = danlu("status", "--server", "http://other:9420").out
+
+    assert "http://other:9420" in told
+    assert "2 CPUs, 8.6 GB, 0 GPUs" in told
+
+
+def test_down_where_nothing_is_up(danlu):
+    assert "No server is running" in danlu("down").err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(danlu, shell):
+    assert "_DANLU_COMPLETE" in danlu("completion", shell).out
+
+
+def test_completion_offers_job_names(danlu, client, script, monkeypatch, capfd):
+    danlu("run", "code", "--name", "mnist", "--detach")
+    danlu("run", "code", "--name", "cifar", "--detach")
+    monkeypatch.setenv("DANLU_SERVER", "http://other:9420")
+    monkeypatch.setenv("_DANLU_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "danlu show mn")
+    monkeypatch.setenv("COMP_CWORD", "2")
+
+    with pytest.raises(SystemExit):
+        danlu()
+
+    assert capfd.readouterr().out == "plain,mnist\n"
+
+
+def test_completion_finds_names_on_disk_when_no_server_runs(home, fake_task):
+    from danlu.cli.complete import job_names
+    from danlu.cli.session import Session
+    from danlu.taskdir.files import TaskDir
+    from danlu.taskdir.local import FileCarrier
+
+    carrier = FileCarrier(home / "jobs" / fake_task.job_id)
+    TaskDir(carrier, 1, "worker-0").write_plan(fake_task, {})
+
+    assert job_names(Session()) == ["mnist"]
