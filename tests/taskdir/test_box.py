@@ -63,11 +63,22 @@ def test_a_failure_that_makes_no_sense_is_no_failure(box, content):
     assert box.failure() is None
 
 
-def test_a_pipe_in_place_of_the_failure_does_not_hold_the_reader(box):
+def test_a_pipe_in_place_of_a_file_does_not_hold_the_reader(box):
     box.folder.mkdir()
     os.mkfifo(box.folder / "failure.json")
+    os.mkfifo(box.folder / "crash.txt")
 
     assert box.failure() is None
+    assert box.crash() == ""
+
+
+def test_a_crash_is_text_whatever_its_bytes_are(box):
+    box.folder.mkdir()
+    assert box.crash() == ""
+
+    (box.folder / "crash.txt").write_bytes(b"Fatal Python error: \xff")
+
+    assert box.crash() == "Fatal Python error: \N{REPLACEMENT CHARACTER}"
 
 
 def test_a_link_out_of_the_box_is_not_followed(box, tmp_path):

@@ -62,6 +62,13 @@ class Box:
             return None
         return failure if failure is not None and _is_sound(failure) else None
 
+    def crash(self) -> str:
+        """Return what Python's faulthandler wrote, as little trusted as :meth:`failure`."""
+        try:
+            return _read_plain_file(self.folder / CRASH).decode(errors="replace")
+        except (OSError, ValueError):
+            return ""
+
     def _write(self, name: str, data: object) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         temporary = self.folder / f".{name}.tmp"
