@@ -4,22 +4,20 @@ A call survives the death of its server. What was sent may have been done, so ev
 be sent again: a submit carries a token that makes its repeat harmless.
 """
 
-import json
 import secrets as randomness
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from danlu.client.connection import Answer, Target, Unreachable, Wire
-from danlu.errors import NotFound, Unavailable, WaitTimedOut
+from danlu.client.calls import PATIENCE, Calls, Tries
+from danlu.client.connection import Target
+from danlu.errors import NotFound, WaitTimedOut
 from danlu.settings import Settings, load
 
 View = dict[str, Any]
 _POLL = 20.0  # seconds one long poll asks for
-_PATIENCE = 60.0  # seconds a call tries again before it gives up
-_SLOWEST = 2.0  # seconds between two tries, at most
 
 
 @dataclass(frozen=True)
@@ -64,25 +62,20 @@ def connect(
     current = settings or load()
     url = current.server if server is None else server
     if url:
-        return Client(Wire(Target(url=url, token=token or str(current.token))), _only_wait)
+        return Client(Calls(Target(url=url, token=token or str(current.token))))
     from danlu.client.background import ensure
 
-    return Client(Wire(ensure(current)), lambda: ensure(current))
-
-
-def _only_wait() -> Target | None:
-    return None  # a server elsewhere is somebody else's to start
+    return Client(Calls(ensure(current), revive=lambda: ensure(current)))
 
 
 class Client:
-    """Safe to use from several threads. ``revive`` brings a server back that did not answer."""
+    """Safe to use from several threads."""
 
-    def __init__(self, wire: Wire, revive: Callable[[], Target | None]) -> None:
-        self._wire = wire
-        self._revive = revive
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
 
     def hello(self) -> View:
-        return self._call("GET", "/v1/hello").json()
+        return self._calls.call("GET", "/v1/hello").json()
 
     def submit(
         self,
@@ -97,11 +90,11 @@ class Client:
             Conflict: the name is taken.
         """
         body = {"request": dict(request), "secrets": dict(secrets or {})}
-        return self._post("/v1/jobs", body, token or randomness.token_hex(16)).json()
+        return self._calls.post("/v1/jobs", body, token or randomness.token_hex(16)).json()
 
     def plan(self, request: Mapping[str, Any]) -> View:
         """Return what :meth:`submit` would start: ``job``, ``tasks`` and ``notes``."""
-        return self._post("/v1/plan", {"request": dict(request)}).json()
+        return self._calls.post("/v1/plan", {"request": dict(request)}).json()
 
     def jobs(
         self,
@@ -115,10 +108,10 @@ class Client:
         query = [*(("state", state) for state in states), ("limit", str(limit))]
         query += [("name", name)] if name else []
         query += [("before", before)] if before else []
-        return self._call("GET", "/v1/jobs" + _query(query)).json()
+        return self._calls.call("GET", "/v1/jobs" + _query(query)).json()
 
     def job(self, ref: str) -> View:
-        return self._call("GET", _job(ref)).json()
+        return self._calls.call("GET", _job(ref)).json()
 
     def wait(self, ref: str, timeout: float | None = None) -> View:
         """Return the job when it has ended.
@@ -129,8 +122,8 @@ class Client:
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             left = _POLL if until is None else min(_POLL, max(0.0, until - time.monotonic()))
-            view = self._call(
-                "GET", f"{_job(ref)}/wait?timeout={left:.3f}", timeout=left + _PATIENCE
+            view = self._calls.call(
+                "GET", f"{_job(ref)}/wait?timeout={left:.3f}", timeout=left + PATIENCE
             ).json()
             if view["state"] in ("succeeded", "failed", "stopped"):
                 return view
@@ -142,7 +135,9 @@ class Client:
 
     def stop(self, ref: str, grace: float | None = None) -> View:
         """Ask a job to end; stopping an ended job is no error."""
-        return self._post(f"{_job(ref)}/stop", {} if grace is None else {"grace": grace}).json()
+        return self._calls.post(
+            f"{_job(ref)}/stop", {} if grace is None else {"grace": grace}
+        ).json()
 
     def remove(self, ref: str) -> None:
         """Forget an ended job and its files.
@@ -150,9 +145,9 @@ class Client:
         Raises:
             Conflict: it has not ended.
         """
-        tries = _Tries()
+        tries = Tries()
         try:
-            self._call("DELETE", _job(ref), tries=tries)
+            self._calls.call("DELETE", _job(ref), tries=tries)
         except NotFound:
             if not tries.count:
                 raise
@@ -167,7 +162,9 @@ class Client:
     ) -> View:
         """Submit a job again, as it was asked for, with some parameters changed."""
         body = {"parameters": dict(parameters or {}), "secrets": dict(secrets or {})}
-        return self._post(f"{_job(ref)}/rerun", body, token or randomness.token_hex(16)).json()
+        return self._calls.post(
+            f"{_job(ref)}/rerun", body, token or randomness.token_hex(16)
+        ).json()
 
     def lines(
         self,
@@ -188,7 +185,9 @@ class Client:
         query += [] if attempt is None else [("attempt", str(attempt))]
         query += [] if tail is None else [("tail", str(tail))]
         query += [("wait", f"{wait:.3f}")] if wait else []
-        answer = self._call("GET", f"{_job(ref)}/lines{_query(query)}", timeout=wait + _PATIENCE)
+        answer = self._calls.call(
+            "GET", f"{_job(ref)}/lines{_query(query)}", timeout=wait + PATIENCE
+        )
         found = answer.json()
         return Lines(
             lines=tuple(Line(line["task"], line["text"]) for line in found["lines"]),
@@ -234,7 +233,7 @@ class Client:
         """Return bytes a task wrote; ask again from ``next`` until there are none."""
         query = [("offset", str(offset))]
         query += [] if attempt is None else [("attempt", str(attempt))]
-        answer = self._call("GET", f"{_job(ref)}/logs/{_quote(task)}{_query(query)}")
+        answer = self._calls.call("GET", f"{_job(ref)}/logs/{_quote(task)}{_query(query)}")
         return RawLog(
             answer.body, int(answer.headers["danlu-next"]), int(answer.headers["danlu-skipped"])
         )
@@ -249,7 +248,7 @@ class Client:
                 digest.update(block)
             name = digest.hexdigest()
             try:
-                self._call("HEAD", f"/v1/code/{name}")
+                self._calls.call("HEAD", f"/v1/code/{name}")
                 return f"danlu://code/{name}.tar.gz"
             except NotFound:
                 pass  # then it is sent
@@ -257,72 +256,20 @@ class Client:
                 "Content-Type": "application/octet-stream",
                 "Content-Length": str(archive.stat().st_size),
             }
-            answer = self._call("PUT", f"/v1/code/{name}", body=file, headers=headers, timeout=600)
+            answer = self._calls.call(
+                "PUT", f"/v1/code/{name}", body=file, headers=headers, timeout=600
+            )
             return str(answer.json()["uri"])
 
     def capacity(self) -> View:
-        return self._call("GET", "/v1/capacity").json()
+        return self._calls.call("GET", "/v1/capacity").json()
 
     def shutdown(self) -> View:
         """Make the server leave; jobs go on. Returns how many there are, as ``living``."""
-        return self._wire.exchange("POST", "/v1/shutdown").json()
+        return self._calls.once("POST", "/v1/shutdown").json()
 
     def close(self) -> None:
-        self._wire.close()
-
-    def _post(self, path: str, body: Mapping[str, Any], token: str = "") -> Answer:
-        headers = {"Content-Type": "application/json"}
-        if token:
-            headers["Client-Token"] = token
-        return self._call("POST", path, body=json.dumps(body).encode(), headers=headers)
-
-    def _call(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: bytes | BinaryIO | None = None,
-        headers: Mapping[str, str] | None = None,
-        timeout: float = _PATIENCE,
-        tries: "_Tries | None" = None,
-    ) -> Answer:
-        tries = tries or _Tries()
-        while True:
-            if body is not None and not isinstance(body, bytes):
-                body.seek(0)
-            try:
-                return self._wire.exchange(
-                    method, path, body=body, headers=headers, timeout=timeout
-                )
-            except Unreachable as error:
-                tries.next(f"No answer from {self._wire.target} ({error}).")
-                self._bring_back(tries)
-            except Unavailable as error:
-                tries.next(error.message, error.hint)
-
-    def _bring_back(self, tries: "_Tries") -> None:
-        try:
-            target = self._revive()
-        except Unavailable as error:  # it was killed again while it started
-            tries.next(error.message, error.hint)
-            return
-        if target is not None and target != self._wire.target:
-            self._wire = Wire(target)
-
-
-class _Tries:
-    """Patience with one call: short pauses that grow, and an end."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._until = time.monotonic() + _PATIENCE
-
-    def next(self, why: str, hint: str = "") -> None:
-        if self.count and time.monotonic() >= self._until:
-            raise Unavailable(why, hint=hint or "Look at it with: danlu status")
-        if self.count:  # the first repeat is at once: a kept connection may just have been closed
-            time.sleep(min(0.05 * 2**self.count, _SLOWEST))
-        self.count += 1
+        self._calls.close()
 
 
 def _job(ref: str) -> str:

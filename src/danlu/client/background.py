@@ -9,7 +9,6 @@ import fcntl
 import json
 import os
 import re
-import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import Any
 
 import danlu
 from danlu.client.connection import Target, Unreachable, Wire
+from danlu.client.token import keep_token
 from danlu.errors import Conflict, Refused, Unavailable
 from danlu.settings import Settings
 
@@ -92,8 +92,7 @@ def bring_up(
     """
     asked = _address(host or settings.host, settings.port if port is None else port)
     with _starter(settings):
-        fresh = rotate or not _token_file(settings).exists()
-        token = _token(settings, rotate=rotate)
+        token, fresh = keep_token(settings.home / "token", rotate=rotate)
         hello = _hello(settings)
         if hello is not None:
             same = _listens(settings, asked) and hello["version"] == danlu.__version__
@@ -254,27 +253,6 @@ def _starter(settings: Settings) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _token_file(settings: Settings) -> Path:
-    return settings.home / "token"
-
-
-def _token(settings: Settings, *, rotate: bool) -> str:
-    file = _token_file(settings)
-    if not rotate:
-        with contextlib.suppress(FileNotFoundError):
-            kept = file.read_text(encoding="ascii").strip()
-            if kept:
-                return kept
-    token = secrets.token_urlsafe(32)
-    temporary = file.with_name(".token.tmp")
-    temporary.unlink(missing_ok=True)
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(handle, "w", encoding="ascii") as out:
-        out.write(token + "\n")
-    os.replace(temporary, file)
-    return token
 
 
 def _up(url: str, token: str) -> Up:

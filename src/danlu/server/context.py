@@ -28,7 +28,7 @@ class Context:
     started: float = field(default_factory=time.time)
 
 
-def _context(request: Request) -> Context:
+async def _context(request: Request) -> Context:  # a plain function would get a thread each time
     context: Context = request.app.state.context
     return context
 

@@ -1,0 +1,25 @@
+"""OpenAPI names are part of /v1: programs are generated from them."""
+
+from asking import Asker
+
+SCHEMAS = {
+    "CapacityView", "CauseView", "Change", "CodeView", "Command", "ErrorDetail", "ErrorView",
+    "Failure", "FaultView", "Fetch", "Frame", "HelloView", "Isolation", "JobSpec", "JobState",
+    "JobSummary", "JobView", "JobsPage", "Limits", "LineView", "LinesView", "Outcome", "Phase",
+    "Place", "PlanBody", "PlanView", "Progress", "Push", "Reason", "RerunBody", "Resources",
+    "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer",
+}  # fmt: skip
+OPERATIONS = {
+    "capacity", "code_known", "hello", "lines", "list_jobs", "plan", "raw_log", "remove", "rerun",
+    "show", "shutdown", "stop", "submit", "upload_code", "wait",
+}  # fmt: skip
+
+
+def test_the_names_in_the_schema_stay(app):
+    schema = Asker(app, local=True)("GET", "/v1/openapi.json").json()
+
+    operations = {
+        operation["operationId"] for path in schema["paths"].values() for operation in path.values()
+    }
+    assert set(schema["components"]["schemas"]) == SCHEMAS
+    assert operations == OPERATIONS
