@@ -13,6 +13,7 @@ from pathlib import Path
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 
 
 def real_path(handle: int, name: str | Path) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from danlu.errors import StorageError
 from danlu.storage.api import Entry
-from danlu.storage.inside import contains
+from danlu.storage.inside import NOT_THERE, contains
 from danlu.storage.names import OBJECT, Names, is_temporary
 
 log = logging.getLogger(__name__)
@@ -39,8 +39,10 @@ class Listing:
         try:
             with os.scandir(path) as scan:
                 found = [entry for entry in scan if not is_temporary(entry.name)]
-        except (FileNotFoundError, NotADirectoryError):
-            return  # removed since its own folder was read
+        except OSError as error:
+            if error.errno in NOT_THERE:
+                return  # removed since its own folder was read
+            raise
         if not found and self.folders and folder is not None and f"{folder}/".startswith(prefix):
             yield Entry(f"{folder}/", 0, FOLDER_ETAG)
         children = [child for entry in found if (child := self._child(entry, folder))]
@@ -72,7 +74,7 @@ class Listing:
         link = entry.is_symlink()
         if link:
             self._check_link(entry.path)
-        is_folder = entry.is_dir()
+        is_folder = os.path.isdir(entry.path) if link else entry.is_dir()
         spare = not is_folder and entry.name.endswith(OBJECT) and not self.folders
         name = entry.name[: -len(OBJECT)] if spare else entry.name
         key = self.names.join(folder, name)

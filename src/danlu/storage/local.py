@@ -1,12 +1,10 @@
 """Objects as files: a directory of the user, or a bucket of the embedded store."""
 
 import contextlib
-import errno
 import fcntl
 import os
 import secrets
 import stat
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -17,18 +15,18 @@ from danlu.storage.inside import (
     DISK_FULL,
     FOLDER,
     NEW_FILE,
+    NOT_THERE,
     contains,
     naming,
     real_path,
     write_all,
 )
 from danlu.storage.listing import FOLDER_ETAG, Listing, entry_of
-from danlu.storage.names import OBJECT, BucketNames, Names, PlainNames, is_temporary, temporary
+from danlu.storage.names import OBJECT, BucketNames, Names, PlainNames, temporary
 from danlu.storage.slot import Slot
 
 CHUNK = 1 << 20
-_STALE = 60.0  # seconds: an unfinished file older than that, and held by nobody, is left over
-_NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
+_AGAIN = 100  # a folder just made is empty, and may be removed by a delete before it is used
 
 
 class FileStorage:
@@ -56,7 +54,7 @@ class FileStorage:
         if steps is None:
             return
         path = os.path.join(self.root, *steps)
-        with self._reading(prefix):
+        with self._telling(prefix):
             self._check_inside(path, os.path.realpath(path))
             listing = Listing(str(self.root), self._names, folders=self.plain)
             yield from listing.below(path, base if slash else None, prefix)
@@ -92,7 +90,7 @@ class FileStorage:
         if self._is_folder_key(key):
             return self._make_folder(key, data)
         steps = self._steps(key)
-        with self._writing(key), self._unfinished(steps, data) as (folder, name, status):
+        with self._telling(key), self._unfinished(steps, data) as (folder, name, status):
             with self._lock(fcntl.LOCK_SH):
                 Slot(folder, steps[-1], spare=not self.plain).replace(name)
             return entry_of(key, status)
@@ -100,7 +98,7 @@ class FileStorage:
     def create(self, key: str, data: bytes) -> bool:
         steps = self._steps(key)
         with (
-            self._writing(key),
+            self._telling(key),
             self._unfinished(steps, data) as (folder, name, _),
             self._lock(fcntl.LOCK_EX),
         ):
@@ -117,13 +115,6 @@ class FileStorage:
                     self._delete(folder, steps, key)
             finally:
                 os.close(folder)
-
-    def sweep(self) -> None:
-        """Remove unfinished files whose writer was killed."""
-        for path, _, files in os.walk(self.root):
-            for name in files:
-                if is_temporary(name):
-                    _remove_if_stale(os.path.join(path, name))
 
     def _is_folder_key(self, key: str) -> bool:
         return self.plain and (key == "" or key.endswith("/"))
@@ -196,7 +187,7 @@ class FileStorage:
         folder, handle, name = self._begin(steps)
         try:
             with naming(os.path.join(self.root, *steps)):
-                fcntl.flock(handle, fcntl.LOCK_SH)  # tells sweep() that its writer lives
+                fcntl.flock(handle, fcntl.LOCK_SH)  # tells sweep.py that its writer lives
                 _write(handle, data)
             yield folder, name, os.fstat(handle)
         finally:
@@ -206,16 +197,20 @@ class FileStorage:
             os.close(folder)
 
     def _begin(self, steps: Sequence[str]) -> tuple[int, int, str]:
-        while True:
-            folder = self._folder(steps[:-1], make=True)
+        """Return folder, descriptor and name of a new file."""
+        for left in reversed(range(_AGAIN)):
             name = temporary(secrets.token_hex(6))
             try:
-                return folder, os.open(name, NEW_FILE, 0o666, dir_fd=folder), name
+                folder = self._folder(steps[:-1], make=True)
+                try:
+                    return folder, os.open(name, NEW_FILE, 0o666, dir_fd=folder), name
+                except OSError:
+                    os.close(folder)
+                    raise
             except FileNotFoundError:
-                os.close(folder)  # empty, and removed by a delete since we made it: again
-            except OSError:
-                os.close(folder)
-                raise
+                if not left:
+                    raise
+        raise AssertionError("unreachable")
 
     def _delete(self, folder: int, steps: Sequence[str], key: str) -> None:
         if self._is_folder_key(key):
@@ -242,7 +237,7 @@ class FileStorage:
                 f"{key!r} is a folder here, and a folder holds no bytes.",
                 hint="Write to a key that does not end in '/'.",
             )
-        with self._writing(key):
+        with self._telling(key):
             os.close(self._folder(self._steps(key[:-1]) if key else (), make=True))
         return Entry(key, 0, FOLDER_ETAG)
 
@@ -272,11 +267,12 @@ class FileStorage:
         try:
             yield
         except OSError as error:
-            if error.errno not in _NOT_THERE:
+            if error.errno not in NOT_THERE:
                 raise self._refusal(key, error) from error
 
     @contextlib.contextmanager
-    def _writing(self, key: str) -> Iterator[None]:
+    def _telling(self, key: str) -> Iterator[None]:
+        """Say in a sentence what the disk refused; that it is full, a caller must know as such."""
         try:
             yield
         except OSError as error:
@@ -295,14 +291,3 @@ def _write(handle: int, data: bytes | BinaryIO) -> None:
         return
     while piece := data.read(CHUNK):
         write_all(handle, piece)
-
-
-def _remove_if_stale(path: str) -> None:
-    with contextlib.suppress(OSError):
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            if time.time() - os.fstat(handle).st_mtime > _STALE:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.unlink(path)
-        finally:
-            os.close(handle)

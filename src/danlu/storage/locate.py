@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote
 from danlu.errors import NotFound, Refused
 from danlu.storage.api import Entry, Storage
 from danlu.storage.local import FileStorage
+from danlu.storage.sweep import sweep
 
 BUCKETS = ("obs", "s3", "ks3", "cos")
 SCHEMES = ("file", *BUCKETS, "danlu")
@@ -141,7 +142,7 @@ class Stores:
 
     def sweep(self) -> None:
         """Remove what killed writers left unfinished in the embedded store."""
-        FileStorage(self._embedded, plain=False).sweep()
+        sweep(self._embedded)
 
 
 _FORM = (
