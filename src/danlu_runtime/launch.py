@@ -14,8 +14,9 @@ if __name__ == "__main__":
     # The folder of this file came first in sys.path: no place for a user's imports.
     sys.path.pop(0)
 
-_PLATFORM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_SEARCH = [_PLATFORM, *sys.path]  # where our own imports look, whatever a script does to sys.path
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_RUNPY = ("<frozen runpy>", os.path.join(os.path.dirname(os.__file__), "runpy.py"))
+_SEARCH = [os.path.dirname(_FOLDER), *sys.path]  # where our own imports look, whatever a script does to sys.path
 
 
 def main(box: str) -> None:
@@ -76,14 +77,16 @@ def _watch_crashes(box):
 
 
 def _without_ours(traceback):
-    """Return the traceback from the first line of the user's on; None where there is none."""
-    ours = {__file__, "<frozen runpy>"}
+    """Return the traceback with the user's lines and those of libraries only; None without any."""
+    kept = []
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
-        if name not in ours and not name.endswith(os.sep + "runpy.py"):
-            break
+        if os.path.dirname(name) != _FOLDER and name not in _RUNPY:
+            kept.append(traceback)
         traceback = traceback.tb_next
-    return traceback
+    for entry, following in zip(kept, [*kept[1:], None], strict=True):
+        entry.tb_next = following
+    return kept[0] if kept else None
 
 
 def _record(box, code, error):

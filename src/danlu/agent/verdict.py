@@ -18,6 +18,7 @@ WISHED = {
     Why.MACHINE: Reason.KILLED,
     Why.TIMED_OUT: Reason.TIMED_OUT,
     Why.CUT_OFF: Reason.AGENT_LOST,
+    Why.FENCED: Reason.AGENT_LOST,  # never told: the next attempt speaks now
 }
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CRASH_LINE = re.compile(r'  File "(.+)", line (\d+) in (.+)')

@@ -1,0 +1,151 @@
+"""From the pipe of a script to its log, whatever comes through."""
+
+import os
+import threading
+
+import pytest
+
+from danlu.agent.pump import JobLog, Pump
+from danlu.agent.redact import Redactor
+from danlu.job.state import Reason
+from danlu.taskdir.files import TaskDir
+from danlu.taskdir.local import FileCarrier
+from danlu.taskdir.log import LogWriter
+
+
+class FullDisk(FileCarrier):
+    """A disk without room as long as ``full``."""
+
+    full = False
+
+    def append(self, name: str, data: bytes) -> None:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        super().append(name, data)
+
+
+@pytest.fixture
+def carrier(tmp_path):
+    return FullDisk(tmp_path)
+
+
+@pytest.fixture
+def job_log(carrier):
+    return JobLog(LogWriter(carrier, "", limit=1 << 30), Redactor(["canary-secret"]))
+
+
+def written(carrier) -> bytes:
+    return b"".join(carrier.get(name) for name, _ in carrier.names("log/"))
+
+
+def test_our_lines_stand_on_lines_of_their_own(carrier, job_log):
+    job_log.write(b"step 1")
+    job_log.say("two\nlines")
+    job_log.write(b" of 2\n")
+    job_log.say("end")
+
+    assert written(carrier) == (b"step 1\n[danlu] two\n[danlu] lines\n of 2\n[danlu] end\n")
+
+
+def test_a_full_disk_does_not_stop_a_script_and_the_gap_is_told(carrier, job_log):
+    job_log.write(b"before\n")
+    carrier.full = True
+    job_log.write(b"12345")
+    job_log.write(b"67890")
+    carrier.full = False
+    job_log.write(b"after\n")
+
+    assert written(carrier) == b"before\n\n[danlu] 10 bytes of output are lost here.\nafter\n"
+
+
+def test_secrets_are_kept_out_over_the_ends_of_pieces(carrier, job_log):
+    for piece in (b"a canary-", b"secret, cana", b"pe and ca"):
+        job_log.write(piece)
+    job_log.finish()
+
+    assert written(carrier) == b"a ***, canape and ca"
+
+
+def test_the_pump_leaves_though_somebody_holds_the_pipe(carrier, job_log):
+    read, write = os.pipe()
+    pump = Pump(read, job_log)
+    pump.start()
+    os.write(write, b"last words")
+
+    pump.finish(10)
+
+    assert written(carrier) == b"last words"
+    assert not any(thread.name == "pump" for thread in threading.enumerate())
+    os.close(write)
+
+
+def test_every_byte_of_a_flood_arrives(bench):
+    """Megabytes without a newline, NULs, broken UTF-8, bars: the log is bytes."""
+    script = """
+        import os, sys
+        block = bytes(range(256)) * 4096
+        for _ in range(64):
+            sys.stdout.buffer.write(block)
+        sys.stdout.buffer.flush()
+        os.write(2, b"\\xff\\xfe\\r50%\\r100%\\x1b[31mred\\x1b[0m\\n")
+    """
+    files = bench.plan(script)
+
+    outcome = bench.run(files)
+
+    reader = files.log_reader()
+    head = len(b"[danlu] ") + reader.read(0, 200).data.index(b"\n") - 7
+    data, at = bytearray(), head
+    while chunk := reader.read(at).data:
+        data += chunk
+        at += len(chunk)
+    block = bytes(range(256)) * 4096
+    assert outcome.reason is Reason.DONE
+    assert data[: 64 << 20] == block * 64
+    assert data[64 << 20 :].startswith(b"\xff\xfe\r50%\r100%\x1b[31mred\x1b[0m\n")
+
+
+def test_a_log_past_its_limit_keeps_beginning_and_end(bench):
+    from dataclasses import replace
+
+    bench.limits = replace(bench.limits, log=24 << 20)
+    files = bench.plan(
+        "print('first')\nimport sys\nfor _ in range(100):\n"
+        "    sys.stdout.write('x' * (1 << 20))\nprint()\nraise ValueError('last')"
+    )
+
+    outcome = bench.run(files)
+
+    sizes = [size for _, size in files.carrier.names("1/worker-0/log/")]
+    assert sum(sizes) <= 40 << 20
+    assert b"first\n" in files.log_reader().read(0, 1000).data
+    assert outcome.failure.last_lines[-1] == "ValueError: last"
+    assert max(map(len, outcome.failure.last_lines)) <= 2000
+
+
+def test_a_grandchild_that_keeps_the_pipe_does_not_keep_the_job(bench):
+    files = bench.plan(
+        "import subprocess\nsubprocess.Popen(['sh', '-c', 'while :; do echo y; done'])\n"
+    )
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.DONE
+    assert bench.processes() == []
+
+
+@pytest.mark.long
+def test_a_gigabyte_of_lines_is_taken_in_bounded_memory(bench, until):
+    files = bench.plan(
+        "import os\nblock = b'y\\n' * (1 << 19)\nfor _ in range(1024): os.write(1, block)"
+    )
+    agent = bench.start(files)
+    peak = 0
+    while agent.poll() is None:
+        with open(f"/proc/{agent.pid}/status") as status:
+            lines = [line for line in status if line.startswith("VmHWM")]
+        peak = max(peak, *(int(line.split()[1]) for line in lines), 0)
+
+    assert files.outcome().reason is Reason.DONE
+    assert TaskDir(files.carrier, 1, "worker-0").log_reader().end() > 1 << 30
+    assert peak < 80_000  # kB
