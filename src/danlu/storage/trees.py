@@ -8,7 +8,8 @@ import hashlib
 import os
 import secrets
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -70,30 +71,36 @@ def fetch(
     """
     tally = Tally(layout.size, progress)
     marks: dict[str, Mark] = {}
-    to.mkdir(parents=True, exist_ok=True)
+    with _writing(to):
+        to.mkdir(parents=True, exist_ok=True)
     with Below(to) as below:
         for path, entry in layout.files:
             *above, name = path.split("/")
-            try:
-                marks[path] = _fetch(storage, entry, below.folder(above), name, tally, to / path)
-            except OSError as error:
-                if error.errno in DISK_FULL:
-                    raise
-                raise StorageError(f"{str(to / path)!r} cannot be written: {error}.") from error
+            with _writing(to / path):
+                marks[path] = _fetch(storage, entry, below.folder(above), name, tally)
         for path in layout.folders:
-            below.folder(path.split("/"))
+            with _writing(to / path):
+                below.folder(path.split("/"))
     return Manifest(marks, layout.folders)
 
 
-def _fetch(
-    storage: Storage, entry: Entry, folder: int, name: str, tally: Tally, shown: Path
-) -> Mark:
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        with naming(path):
+            yield
+    except OSError as error:
+        if error.errno in DISK_FULL:
+            raise
+        raise StorageError(f"{str(path)!r} cannot be written: {error.strerror}.") from error
+
+
+def _fetch(storage: Storage, entry: Entry, folder: int, name: str, tally: Tally) -> Mark:
     for _ in range(TRIES):
         before = tally.done
         unfinished = temporary(secrets.token_hex(6))
         try:
-            with naming(shown):
-                mark = _copy(storage, entry, folder, unfinished, tally)
+            mark = _copy(storage, entry, folder, unfinished, tally)
             now = storage.stat(entry.key)
             if now != entry:
                 raise Changed(f"The object {entry.key!r} changed while it was read.")
