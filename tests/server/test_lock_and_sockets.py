@@ -37,7 +37,7 @@ def holder(tmp_path):
 
 
 def test_a_second_server_refuses_and_says_who_holds_the_home(tmp_path, holder):
-    with pytest.raises(Conflict, match="process 77, Danlu 0.9"):
+    with pytest.raises(Conflict, match=r"process 77, Danlu 0\.9"):
         HomeLock(tmp_path).take({})
 
 

@@ -98,16 +98,23 @@ class Wire:
 
     def close(self) -> None:
         """Close this thread's connection; the next exchange opens another."""
-        connection = getattr(self._own, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._own.connection = None
+        self._own.kept = None
 
     def _connection(self, timeout: float) -> "HTTPConnection":
-        connection: HTTPConnection | None = getattr(self._own, "connection", None)
-        if connection is None:
-            connection = self._own.connection = self.target.open(timeout)
-        return connection
+        kept: _Kept | None = getattr(self._own, "kept", None)
+        if kept is None:
+            kept = self._own.kept = _Kept(self.target.open(timeout))
+        return kept.connection
+
+
+class _Kept:
+    """Closes its connection when nobody has it any more: the client forgotten, the thread over."""
+
+    def __init__(self, connection: "HTTPConnection") -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
 
 
 def _send(

@@ -1,0 +1,230 @@
+"""This machine's own server, as clients start, share, replace and end it."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import danlu
+import danlu.client.spawn
+from danlu.client import background, connect
+from danlu.client.background import bring_down, bring_up, status
+from danlu.errors import Conflict, NotAllowed, PlatformError, Refused, Unavailable
+
+REQUEST = {"dialect": "fake", "name": "mnist"}
+
+
+def test_the_first_client_starts_a_server_and_the_next_finds_it(house):
+    first = house.connect().hello()
+    second = house.connect().hello()
+
+    assert first["pid"] == second["pid"] == house.pid
+    assert house.starts() == 1
+
+
+def test_of_many_clients_at_once_one_starts_the_server(house):
+    pids = []
+    clients = [
+        threading.Thread(target=lambda: pids.append(house.connect().hello()["pid"]))
+        for _ in range(8)
+    ]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+
+    assert pids == [house.pid] * 8
+    assert house.starts() == 1
+
+
+def test_looking_starts_nothing(house):
+    found = status(house.settings)
+
+    assert not found.running
+    assert not house.settings.home.exists()
+
+
+def test_down_ends_the_server_and_tells_how_many_jobs_go_on(house):
+    house.connect().submit(REQUEST)
+
+    assert status(house.settings).living == 1
+    assert bring_down(house.settings) == 1
+    assert bring_down(house.settings) is None
+    assert not status(house.settings).running
+
+
+def test_an_older_idle_server_is_replaced(house, monkeypatch):
+    before = house.connect().hello()["pid"]
+    monkeypatch.setattr(danlu, "__version__", "99.0.0")
+
+    house.connect()
+
+    assert house.pid != before
+
+
+def test_an_older_server_with_jobs_is_left_alone(house, monkeypatch):
+    house.connect().submit(REQUEST)
+    monkeypatch.setattr(danlu, "__version__", "99.0.0")
+
+    with pytest.raises(Conflict, match="has living jobs"):
+        house.connect()
+
+
+def test_a_newer_server_is_not_touched(house, monkeypatch):
+    house.connect()
+    monkeypatch.setattr(danlu, "__version__", "0.0.1")
+
+    with pytest.raises(Refused, match="server of another version"):
+        house.connect()
+
+
+def test_up_adds_an_address_and_a_token(house):
+    local = house.connect()
+    local.submit(REQUEST)
+
+    up = bring_up(house.settings, "127.0.0.1", 0)
+
+    elsewhere = connect(house.settings, server=up.url, token=up.token)
+    assert elsewhere.job("mnist")["state"] == "running"
+    assert local.job("mnist")["state"] == "running"
+    assert up.link == f"{up.url}/#token={up.token}"
+    assert status(house.settings).url == up.url
+    assert stat.S_IMODE((house.settings.home / "token").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("token", ["", "wrong"])
+def test_a_client_without_the_token_is_told_so(house, token):
+    up = bring_up(house.settings, "127.0.0.1", 0)
+
+    with pytest.raises(NotAllowed) as caught:
+        connect(house.settings, server=up.url, token=token).jobs()
+
+    assert caught.value.exit_code == 4
+
+
+def test_up_again_changes_nothing(house):
+    first = bring_up(house.settings, "127.0.0.1", 0)
+    pid = house.pid
+
+    assert bring_up(house.settings, "127.0.0.1", 0) == first
+    assert house.pid == pid
+
+
+def test_the_token_is_kept_over_restarts_until_it_is_rotated(house):
+    first = bring_up(house.settings, "127.0.0.1", 0)
+    bring_down(house.settings)
+    second = bring_up(house.settings, "127.0.0.1", 0)
+    third = bring_up(house.settings, "127.0.0.1", 0, rotate=True)
+
+    assert first.token == second.token != third.token
+    with pytest.raises(NotAllowed):
+        connect(house.settings, server=third.url, token=first.token).jobs()
+
+
+def test_a_killed_server_comes_back_at_its_address(house):
+    up = bring_up(house.settings, "127.0.0.1", 0)
+    house.kill()
+
+    house.connect()
+
+    assert status(house.settings).url == up.url
+    assert connect(house.settings, server=up.url, token=up.token).jobs()["jobs"] == []
+
+
+def test_an_address_that_was_taken_down_does_not_come_back(house):
+    bring_up(house.settings, "127.0.0.1", 0)
+    house.kill()
+    assert bring_down(house.settings) is None
+
+    house.connect()
+
+    assert status(house.settings).url == ""
+
+
+def test_a_port_that_is_taken_is_told(house):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(Refused, match=f"Cannot listen on 127.0.0.1:{port}"):
+            bring_up(house.settings, "127.0.0.1", port)
+
+
+def test_a_server_that_does_not_answer_is_named(house, monkeypatch):
+    monkeypatch.setattr(background, "_HELLO_PATIENCE", 0.2)
+    house.connect()
+    os.kill(house.pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(Unavailable, match=f"process {house.pid}"):
+            house.connect()
+    finally:
+        os.kill(house.pid, signal.SIGCONT)
+
+
+def test_a_server_that_cannot_start_leaves_its_reason_in_the_log(house, monkeypatch):
+    monkeypatch.setattr(
+        danlu.client.spawn,
+        "command",
+        lambda settings: [sys.executable, "-c", "raise SystemExit('no reason at all')"],
+    )
+
+    with pytest.raises(PlatformError, match="exit code 1") as caught:
+        house.connect()
+
+    log = house.settings.home / "server.log"
+    assert str(log) in caught.value.hint
+    assert "no reason at all" in log.read_text()
+
+
+def test_a_server_does_not_take_over_what_belongs_to_a_task(house, monkeypatch):
+    for name in ("DANLU_TASK", "DANLU_JOB_ID", "DANLU_TOKEN"):
+        monkeypatch.setenv(name, "x")
+
+    house.connect()
+
+    with open(f"/proc/{house.pid}/environ", "rb") as file:
+        names = {entry.partition(b"=")[0] for entry in file.read().split(b"\0")}
+    assert not names & {b"DANLU_TASK", b"DANLU_JOB_ID", b"DANLU_TOKEN"}
+
+
+def test_a_server_outlives_its_starter(house):
+    program = "import sys; sys.path.insert(0, sys.argv[1])\nimport starter"
+    starter = house.settings.home.parent / "starter.py"
+    starter.write_text(
+        "import danlu, danlu.client.spawn as spawn\n"
+        f"spawn.command = lambda settings: {danlu.client.spawn.command(house.settings)!r}\n"
+        "danlu.connect()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(starter.parent)], capture_output=True, text=True
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert status(house.settings).running
+
+
+IMPOSTOR = """
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+os.setuid(12345)
+listener.listen()
+print("ready", flush=True)
+listener.accept()[0].recv(1)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_server_of_somebody_else_is_told_nothing(house):
+    house.settings.socket.parent.mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-c", IMPOSTOR, house.settings.socket], stdout=subprocess.PIPE
+    ) as impostor:
+        impostor.stdout.readline()
+        with pytest.raises(NotAllowed, match="another user"):
+            house.connect()
+        impostor.kill()
