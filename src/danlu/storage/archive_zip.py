@@ -81,7 +81,7 @@ def _count(stream: BinaryIO, limit: int) -> int:
     at = tail.rfind(b"PK\x05\x06")
     if at < 0 or len(tail) - at < _END.size:
         raise truncated("its directory, at the end, is missing")
-    size = _END.unpack_from(tail, at)[5]
+    announced, size = _END.unpack_from(tail, at)[4:6]
     start = tail_at + at
     if at >= _LOCATOR.size and tail[at - _LOCATOR.size :][:4] == b"PK\x06\x07":
         start -= _LOCATOR.size + _END_64.size
@@ -89,8 +89,11 @@ def _count(stream: BinaryIO, limit: int) -> int:
         large = stream.read(_END_64.size)
         if len(large) < _END_64.size or large[:4] != b"PK\x06\x06":
             raise truncated("its directory, at the end, is broken")
-        size = _END_64.unpack(large)[8]
-    return _walk(stream, start - size, start, limit)
+        announced, size = _END_64.unpack(large)[7:9]
+    count = _walk(stream, start - size, start, limit)
+    if count <= limit and count != announced:
+        raise truncated(f"its directory lists {count} members, and says {announced}")
+    return count
 
 
 def _walk(stream: BinaryIO, at: int, end: int, limit: int) -> int:
@@ -105,5 +108,7 @@ def _walk(stream: BinaryIO, at: int, end: int, limit: int) -> int:
         fields = _ENTRY.unpack(header)
         at += _ENTRY.size + fields[12] + fields[13] + fields[14]
         count += 1
+    if at > end:
+        raise truncated("its directory is broken")
     stream.seek(0)
     return count
