@@ -56,6 +56,15 @@ def test_help_lists_every_command_in_both_languages(danlu):
     assert "运行训练脚本并跟踪日志" in chinese
 
 
+@pytest.mark.parametrize("args", [(), ("store",)])
+def test_without_a_command_the_help_is_shown_and_it_is_no_error_line(danlu, args):
+    result = danlu(*args)
+
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.startswith("Usage: danlu")
+
+
 def test_a_misspelt_command_is_offered_the_near_one(danlu):
     result = danlu("sumbit")
 

@@ -47,6 +47,5 @@ def _findings(session: Session) -> Iterator[Finding]:
 
 def _show(session: Session, finding: Finding) -> None:
     mark = session.screen.paint(f"{finding.level:<4}", _STYLES[finding.level])
-    title = say(f"doctor.{finding.check}")
-    text = f"{title}: {finding.text}"
+    text = say("doctor.line", title=say(f"doctor.{finding.check}"), text=finding.text)
     session.screen.data("\n".join(fields([(mark, f"{text}\n{finding.todo}".rstrip())])))

@@ -29,7 +29,7 @@ class Run(Command):
 
 @click.command("run", cls=Run)
 @click.argument("path", type=click.Path())
-@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="")
 @click.option("--dialect", help="The service the script was written for.")
 @click.option("--boot-file", default="", help="The file to start, inside a code directory.")
 @click.option("--data-url", default="", help="Where the data is: a URI or a local path.")

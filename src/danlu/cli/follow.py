@@ -78,8 +78,8 @@ def _tell_failure(session: Session, view: View) -> None:
     screen = session.screen
     state = say(f"state.{view['state']}")
     sentence = say("end.other", name=view["name"], state=state, time=time_taken(view))
-    cause = cause_of(view)
-    screen.note(screen.paint(sentence, "red bold", screen.err) + (f" {cause}" if cause else ""))
+    painted = screen.paint(sentence, "red bold", screen.err)
+    screen.note(say("end.cause", sentence=painted, cause=cause_of(view)).rstrip())
     if command := next_command(view):
         screen.say("end.next", command=command)
 
@@ -125,7 +125,7 @@ class Moving:
     def __exit__(self, *_: object) -> None:
         self._done.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(1)  # a server that hangs must not hold a person who leaves
             self._session.screen.move("")
 
     def begun(self, partial: Mapping[str, str]) -> None:

@@ -63,6 +63,11 @@ class Commands(Group):
             raise Refused(say("main.no_command", name=repr(name)), hint=hint)
         return super().resolve_command(ctx, args)
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(say("help.about"))
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """From the catalogue: asking each command would import them all."""
         with formatter.section(say("help.commands")):
@@ -82,7 +87,7 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Version."
 )
 def app() -> None:
-    """Danlu runs the training scripts of five retired cloud services on today's TensorFlow."""
+    """The command line; what it says of itself is in the catalogue."""
 
 
 def main(args: Sequence[str] | None = None, connect: "Connect | None" = None) -> int:

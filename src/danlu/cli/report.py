@@ -13,6 +13,9 @@ from danlu.words import say
 
 def report(session: Session, error: Exception) -> int:
     """Tell ``error`` and return the exit code that goes with it."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and not session.json:
+        session.screen.note(error.format_message())
+        return error.exit_code
     if isinstance(error, click.ClickException):
         return _tell(session, _usage(error))
     if isinstance(error, UserError):
