@@ -1,0 +1,435 @@
+"""What was fetched once is there for the next job, whole and unchanged."""
+
+import hashlib
+import io
+import json
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+from tests.storage.packing import tar_gz
+
+from danlu.errors import NotFound, Refused, StorageError
+from danlu.storage.api import Entry
+from danlu.storage.archive import Limits
+from danlu.storage.cache import CachedTree, ContentCache
+from danlu.storage.inside import remove
+from danlu.storage.local import FileStorage
+from danlu.storage.locate import Location, Stores, code_uri
+from danlu.testing.memory import MemoryStorage
+
+LIMITS = Limits(total=1 << 20, files=100)
+
+
+class Counting(MemoryStorage):
+    """Counts how often objects are opened."""
+
+    opened = 0
+
+    def open(self, key: str) -> BinaryIO:
+        self.opened += 1
+        return super().open(key)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[ContentCache]:
+    yield ContentCache(tmp_path / "cache", limit=1000)
+    remove(tmp_path / "cache")  # read-only folders are more than pytest can tidy up
+
+
+def data(*objects: tuple[str, bytes], bucket: str = "bucket") -> Location:
+    return Location(Counting(objects), "", f"obs://{bucket}/")
+
+
+def opened(location: Location) -> int:
+    assert isinstance(location.storage, Counting)
+    return location.storage.opened
+
+
+def left_over(cache: ContentCache) -> list[str]:
+    return [name for name in os.listdir(cache.root / "trees") if name.startswith(".")]
+
+
+def test_a_tree_is_fetched_once(cache: ContentCache) -> None:
+    location = data(("a", b"1"), ("d/b", b"22"), ("e/", b""))
+
+    first = cache.tree(location, "job-1")
+    second = cache.tree(location, "job-2")
+
+    assert not first.hit
+    assert second == CachedTree(first.path, first.digest, 3, hit=True)
+    assert (first.path / "d" / "b").read_bytes() == b"22"
+    assert (first.path / "e").is_dir()
+    assert opened(location) == 2
+    assert left_over(cache) == []
+
+
+def test_a_tree_is_read_only(cache: ContentCache) -> None:
+    path = cache.tree(data(("d/a", b"1"), ("e/", b"")), "job").path
+
+    modes = {p: stat.S_IMODE(p.stat().st_mode) for p in (path, *path.rglob("*"))}
+
+    assert {mode for p, mode in modes.items() if p.is_dir()} == {0o555}
+    assert {mode for p, mode in modes.items() if p.is_file()} == {0o444}
+
+
+def test_changed_objects_are_another_tree(cache: ContentCache) -> None:
+    location = data(("a", b"1"))
+    before = cache.tree(location, "job")
+    location.storage.write("a", b"2")
+
+    after = cache.tree(location, "job")
+
+    assert not after.hit
+    assert before.digest != after.digest
+    assert (before.path / "a").read_bytes() == b"1"
+    assert (after.path / "a").read_bytes() == b"2"
+
+
+def test_places_that_look_the_same_are_told_apart(cache: ContentCache) -> None:
+    trees = [
+        cache.tree(data(("a", b"1")), "job"),
+        cache.tree(data(("a", b"1"), bucket="other"), "job"),
+        cache.tree(data(("a", b"1"), ("e/", b"")), "job"),
+        cache.tree(data(("b", b"1")), "job"),
+        cache.tree(data(("a", b"12")), "job"),
+    ]
+
+    assert len({tree.digest for tree in trees}) == 5
+
+
+def test_the_scheme_does_not_matter(tmp_path: Path, cache: ContentCache) -> None:
+    stores = Stores(tmp_path / "store")
+    stores.at("s3://bucket/d").storage.write("d/a", b"1")
+
+    assert not cache.tree(stores.at("s3://bucket/d"), "job").hit
+    assert cache.tree(stores.at("obs://bucket/d/"), "job").hit
+
+
+def test_a_single_object_is_a_folder_with_one_file(cache: ContentCache) -> None:
+    location = Location(MemoryStorage([("d/data.csv", b"1")]), "d/data.csv", "obs://b12/d/data.csv")
+
+    assert os.listdir(cache.tree(location, "job").path) == ["data.csv"]
+
+
+def test_what_is_not_there_leaves_no_trace(cache: ContentCache) -> None:
+    with pytest.raises(NotFound, match="obs://bucket/"):
+        cache.tree(data(), "job")
+
+    assert cache.owners() == []
+
+
+def test_a_fetch_that_fails_leaves_neither_tree_nor_pin(cache: ContentCache) -> None:
+    class Short(MemoryStorage):
+        def open(self, key: str) -> BinaryIO:
+            return io.BytesIO(b"")
+
+    with pytest.raises(StorageError, match="came short"):
+        cache.tree(Location(Short([("a", b"1")]), "", "obs://bucket/"), "job")
+
+    assert os.listdir(cache.root / "trees") == []
+    assert os.listdir(cache.root / "info") == [] if (cache.root / "info").exists() else True
+    assert os.listdir(cache.root / "pins" / "job") == []
+
+
+def test_a_tree_that_changes_while_it_is_fetched_is_fetched_again(cache: ContentCache) -> None:
+    class Restless(MemoryStorage):
+        times = 1
+
+        def open(self, key: str) -> BinaryIO:
+            file = super().open(key)
+            if self.times:
+                self.times -= 1
+                self.write("a", b"new")
+            return file
+
+    location = Location(Restless([("a", b"old")]), "", "obs://bucket/")
+
+    tree = cache.tree(location, "job")
+
+    assert (tree.path / "a").read_bytes() == b"new"
+    assert cache.tree(location, "job").hit
+
+
+def test_threads_that_want_the_same_fetch_it_once(cache: ContentCache) -> None:
+    location = data(*((f"{number}", b"x") for number in range(50)))
+    gate, trees = threading.Barrier(6), []
+
+    def want(owner: str) -> None:
+        gate.wait()
+        trees.append(cache.tree(location, owner))
+
+    threads = [threading.Thread(target=want, args=(f"job-{n}",)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert opened(location) == 50
+    assert sorted(tree.hit for tree in trees) == [False, True, True, True, True, True]
+    assert os.listdir(cache.root / "locks") == []
+
+
+def test_progress_is_told_and_may_end_a_wait(cache: ContentCache) -> None:
+    class Enough(Exception):
+        pass
+
+    def enough(done: int, total: int) -> None:
+        assert (done, total) == (0, 1)
+        raise Enough
+
+    location = data(("a", b"1"))
+    digest = cache.tree(location, "job").digest
+
+    with cache._shelf.locked(digest), pytest.raises(Enough):
+        cache.tree(location, "other", enough)
+
+    assert cache.tree(location, "other").hit
+
+
+class TestEvict:
+    @pytest.fixture
+    def trees(self, cache: ContentCache) -> list[CachedTree]:
+        """Five trees of 200 bytes; the first was used longest ago."""
+        trees = []
+        for number in range(5):
+            location = data((f"{number}", b"x" * 200))
+            tree = cache.tree(location, f"job-{number}")
+            os.utime(cache.root / "info" / f"{tree.digest}.json", (number, number))
+            trees.append(tree)
+        return trees
+
+    def test_the_longest_unused_goes_first(
+        self, cache: ContentCache, trees: list[CachedTree]
+    ) -> None:
+        for owner in cache.owners():
+            cache.unpin(owner)
+        os.utime(cache.root / "info" / f"{trees[0].digest}.json", (99, 99))
+
+        freed = cache.evict(600)
+
+        assert freed == 400
+        assert [tree.path.exists() for tree in trees] == [True, False, False, True, True]
+        assert left_over(cache) == []
+
+    def test_a_pinned_tree_stays_whatever_the_limit(
+        self, cache: ContentCache, trees: list[CachedTree]
+    ) -> None:
+        cache.unpin("job-2")
+
+        assert cache.evict(0) == 200
+        assert [tree.path.exists() for tree in trees] == [True, True, False, True, True]
+        cache.unpin("job-0")
+        cache.unpin("job-0")
+        assert cache.evict(0) == 200
+
+    def test_a_tree_of_two_owners_stays_until_both_let_go(
+        self, cache: ContentCache, trees: list[CachedTree]
+    ) -> None:
+        cache.pin("another", trees[0].digest)
+        cache.unpin("job-0")
+        assert cache.evict(0) == 0
+
+        cache.unpin("another")
+
+        assert cache.evict(0) == 200
+
+    def test_the_limit_is_kept_by_itself(
+        self, cache: ContentCache, trees: list[CachedTree]
+    ) -> None:
+        cache.unpin("job-1")
+
+        cache.tree(data(("new", b"x" * 200)), "job-5")
+
+        assert [tree.path.exists() for tree in trees] == [True, False, True, True, True]
+
+    def test_a_hit_counts_as_use(self, cache: ContentCache, trees: list[CachedTree]) -> None:
+        location = data(("0", b"x" * 200))
+        assert cache.tree(location, "job-0").digest == trees[0].digest
+        for owner in cache.owners():
+            cache.unpin(owner)
+
+        cache.evict(200)
+
+        assert [tree.path.exists() for tree in trees] == [True, False, False, False, False]
+
+    def test_a_tree_whose_lock_is_held_is_left_alone(
+        self, cache: ContentCache, trees: list[CachedTree]
+    ) -> None:
+        cache.unpin("job-0")
+
+        with cache._shelf.locked(trees[0].digest):
+            assert cache.evict(0) == 0
+
+        assert cache.evict(0) == 200
+
+    def test_what_nobody_can_find_goes(self, cache: ContentCache, trees: list[CachedTree]) -> None:
+        cache.unpin("job-4")
+        os.unlink(cache.root / "info" / f"{trees[4].digest}.json")
+
+        cache.evict(799)
+
+        assert not trees[4].path.exists()
+
+    def test_a_full_disk_makes_room_first(
+        self, cache: ContentCache, trees: list[CachedTree]
+    ) -> None:
+        class Full(MemoryStorage):
+            """Has no room as long as the unpinned tree is there."""
+
+            def open(self, key: str) -> BinaryIO:
+                if trees[3].path.exists():
+                    raise OSError(28, "No space left on device")
+                return super().open(key)
+
+        cache.unpin("job-3")
+
+        assert not cache.tree(Location(Full([("a", b"1")]), "", "obs://full/"), "job").hit
+
+    def test_a_disk_that_stays_full_is_told(
+        self, cache: ContentCache, trees: list[CachedTree]
+    ) -> None:
+        class Full(MemoryStorage):
+            def open(self, key: str) -> BinaryIO:
+                raise OSError(28, "No space left on device")
+
+        with pytest.raises(OSError, match="No space left") as caught:
+            cache.tree(Location(Full([("a", b"1")]), "", "obs://full/"), "job")
+
+        assert str(caught.value.filename).endswith("/a")
+        assert left_over(cache) == []
+
+
+class TestAfterAReboot:
+    """What was written last before the power went may never have reached the disk."""
+
+    @pytest.fixture
+    def location(self) -> Location:
+        return data(("a", b"12345"), ("d/b", b""))
+
+    @pytest.fixture
+    def tree(self, cache: ContentCache, location: Location) -> CachedTree:
+        tree = cache.tree(location, "job")
+        info = cache.root / "info" / f"{tree.digest}.json"
+        info.write_text(json.dumps({**json.loads(info.read_text()), "boot": "an earlier one"}))
+        return tree
+
+    def test_a_whole_tree_is_used(
+        self, cache: ContentCache, location: Location, tree: CachedTree
+    ) -> None:
+        assert cache.tree(location, "job").hit
+
+        (tree.path / "a").chmod(0o644)
+        (tree.path / "a").write_bytes(b"00000")
+        assert cache.tree(location, "job").hit, "looked at once, then known to be whole"
+
+    @pytest.mark.parametrize("damage", [b"", b"123", b"\0\0\0\0\0", None])
+    def test_a_damaged_one_is_fetched_again(
+        self, cache: ContentCache, location: Location, tree: CachedTree, damage: bytes | None
+    ) -> None:
+        (tree.path / "a").chmod(0o644)
+        tree.path.chmod(0o755)
+        if damage is None:
+            (tree.path / "a").unlink()
+        else:
+            (tree.path / "a").write_bytes(damage)
+
+        again = cache.tree(location, "job")
+
+        assert not again.hit
+        assert (again.path / "a").read_bytes() == b"12345"
+
+    def test_without_check_sums_it_is_fetched_again(
+        self, cache: ContentCache, location: Location, tree: CachedTree
+    ) -> None:
+        (cache.root / "info" / f"{tree.digest}.sums").write_text("half of {")
+
+        assert not cache.tree(location, "job").hit
+
+
+class TestArchive:
+    @pytest.fixture
+    def stores(self, tmp_path: Path) -> Stores:
+        return Stores(tmp_path / "store")
+
+    def stored(self, stores: Stores, packed: bytes) -> Location:
+        location = stores.at(code_uri(hashlib.sha256(packed).hexdigest()))
+        location.storage.write(location.key, packed)
+        return location
+
+    def test_code_is_unpacked_once(self, cache: ContentCache, stores: Stores) -> None:
+        location = self.stored(stores, tar_gz({"train.py": b"print()", "pkg/a.py": b""}))
+
+        tree = cache.archive(location, "job", LIMITS)
+        again = cache.archive(location, "job-2", LIMITS)
+
+        assert (tree.path / "train.py").read_bytes() == b"print()"
+        assert stat.S_IMODE((tree.path / "pkg").stat().st_mode) == 0o555
+        assert tree.size == 7
+        assert again.hit
+        assert os.listdir(cache.root / "trees") == [tree.digest]
+
+    def test_damaged_code_is_told(self, cache: ContentCache, stores: Stores) -> None:
+        location = self.stored(stores, tar_gz({"train.py": b"print()"}))
+        location.storage.write(location.key, tar_gz({"train.py": b"evil()"}))
+
+        with pytest.raises(StorageError, match="is damaged: its SHA-256 is"):
+            cache.archive(location, "job", LIMITS)
+
+        assert os.listdir(cache.root / "trees") == []
+
+    @pytest.mark.parametrize(
+        ("packed", "reason"),
+        [
+            (tar_gz({"../x": b""}), "'..'"),
+            (tar_gz({"big": bytes(2 << 20)}), "unpacks to more than 1.0 MB"),
+            (tar_gz({"a": b""})[:-3], "cut off"),
+        ],
+    )
+    def test_bad_code_is_refused_and_leaves_nothing(
+        self, cache: ContentCache, stores: Stores, packed: bytes, reason: str
+    ) -> None:
+        with pytest.raises(Refused) as caught:
+            cache.archive(self.stored(stores, packed), "job", LIMITS)
+
+        assert reason in caught.value.message
+        assert os.listdir(cache.root / "trees") == []
+
+    def test_an_archive_of_a_bucket_is_known_by_its_etag(
+        self, cache: ContentCache, stores: Stores
+    ) -> None:
+        location = stores.at("obs://bucket/code.tar.gz")
+        location.storage.write(location.key, tar_gz({"a": b"1"}))
+        first = cache.archive(location, "job", LIMITS)
+        assert cache.archive(location, "job", LIMITS).hit
+
+        location.storage.write(location.key, tar_gz({"a": b"2", "b": b""}))
+
+        assert cache.archive(location, "job", LIMITS).digest != first.digest
+        assert cache.tree(location, "job").digest not in {first.digest}
+
+    def test_missing_code_is_told(self, cache: ContentCache, stores: Stores) -> None:
+        with pytest.raises(NotFound, match="no code archive named 'danlu://code/0000"):
+            cache.archive(stores.at(code_uri("0" * 64)), "job", LIMITS)
+
+
+@pytest.mark.parametrize("owner", ["", "..", "a/b", ".hidden", "a\0b", "x" * 300])
+def test_an_owner_has_a_plain_name(cache: ContentCache, owner: str) -> None:
+    with pytest.raises(ValueError, match="cannot own a pin"):
+        cache.pin(owner, "digest")
+    with pytest.raises(ValueError, match="cannot own a pin"):
+        cache.unpin(owner)
+
+
+def test_the_cache_reads_real_folders(tmp_path: Path, cache: ContentCache) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a").write_bytes(b"1")
+    location = Location(FileStorage(tmp_path / "data", plain=True), "", f"file://{tmp_path}/data")
+
+    assert not cache.tree(location, "job").hit
+    assert cache.tree(location, "job").hit
+    assert isinstance(location.storage.stat("a"), Entry)
