@@ -5,7 +5,9 @@ import threading
 
 import pytest
 
-from danlu.errors import WaitTimedOut
+from danlu.client import connect
+from danlu.client.background import bring_up
+from danlu.errors import Refused, WaitTimedOut
 
 REQUEST = {"dialect": "fake", "name": "mnist"}
 
@@ -110,8 +112,6 @@ def test_an_acknowledged_job_is_there_and_there_once_many_times(house):
 
 
 def test_a_follower_does_not_notice_that_the_server_was_replaced(house, until):
-    from danlu.client.background import bring_up
-
     client = house.connect()
     job = client.submit(REQUEST)
     heard = []
@@ -127,3 +127,19 @@ def test_a_follower_does_not_notice_that_the_server_was_replaced(house, until):
 
     assert [line.text for line in heard] == ["before", "after"]
     assert house.starts() == 2
+
+
+@pytest.mark.parametrize("over_tcp", [False, True])
+def test_what_is_too_large_is_refused_by_a_sentence_not_by_a_reset(
+    house, tmp_path, monkeypatch, over_tcp
+):
+    monkeypatch.setenv("DANLU_CODE_LIMIT", "1M")
+    archive = tmp_path / "code.tar.gz"
+    archive.write_bytes(random.Random(1).randbytes(20 << 20))
+    client = house.connect()
+    if over_tcp:
+        up = bring_up(house.settings, "127.0.0.1", 0)
+        client = connect(house.settings, server=up.url, token=up.token)
+
+    with pytest.raises(Refused, match="bytes at most"):
+        client.upload_code(archive)

@@ -1,7 +1,7 @@
 """What is served: every route of ``/v1`` behind one guard."""
 
-from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any
+import logging
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -15,11 +15,13 @@ from danlu.server.guard import Auth, Guard
 from danlu.server.idle import Counting, Idle
 from danlu.server.models import ErrorView
 from danlu.server.polling import Polls
-from danlu.server.replies import add_handlers
+from danlu.server.replies import add_handlers, fault_reply
 from danlu.settings import Settings
 
 if TYPE_CHECKING:
     from danlu.service.build import Platform
+
+log = logging.getLogger(__name__)
 
 # An archive of files that cannot be compressed is a little larger than they are.
 _ARCHIVE_OVERHEAD = 1.05
@@ -52,27 +54,34 @@ def create_app(platform: "Platform", settings: Settings, auth: Auth) -> FastAPI:
     app.add_middleware(Bodies, upload_limit=int(settings.code_limit * _ARCHIVE_OVERHEAD) + 65_536)
     app.add_middleware(Guard, auth=auth)
     app.add_middleware(Counting, idle=idle)
-    app.add_middleware(Hardened)
+    app.add_middleware(Door)
     return app
 
 
-class Hardened:
-    """Adds to every answer what keeps a browser from making something else of it."""
+class Door:
+    """The outermost layer: answers for a fault of ours, and adds to every answer what keeps a
+    browser from making something else of it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answered = False
+
         async def send_hardened(message: Message) -> None:
+            nonlocal answered
             if message["type"] == "http.response.start":
-                _add_headers(message)
+                answered = True
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
             await send(message)
 
-        await self.app(scope, receive, send_hardened)
-
-
-def _add_headers(message: MutableMapping[str, Any]) -> None:
-    message["headers"] = [*message.get("headers", ()), *_HEADERS]
+        try:
+            await self.app(scope, receive, send_hardened)
+        except Exception:
+            if answered:
+                raise
+            log.exception("fault path=%s", scope["path"])
+            await fault_reply()(scope, receive, send_hardened)
 
 
 def _operation(route: APIRoute) -> str:

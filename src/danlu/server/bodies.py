@@ -1,6 +1,7 @@
 """What a request may carry: bounded in bytes, in depth and in time, before any route reads it."""
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
@@ -12,7 +13,7 @@ from danlu.server.replies import TooLarge, TooSlow, WrongType, error_reply
 
 JSON_LIMIT = 1 << 20
 DEPTH = 32
-PATIENCE = 30.0  # seconds for the next piece of a body
+PATIENCE = 30.0  # seconds for the next piece of a body, or for the rest of a refused one
 UPLOADS = "/v1/code/"
 
 
@@ -37,6 +38,7 @@ class Bodies:
                     check_json(body, headers.get("content-type", ""))
                 measured.replay(body)
         except DanluError as error:
+            await measured.discard()
             await error_reply(error)(scope, receive, send)
             return
         await self.app(scope, measured, send)
@@ -71,6 +73,15 @@ class _Measured:
         while not self._ended:
             pieces.append((await self()).get("body", b""))
         return b"".join(pieces)
+
+    async def discard(self) -> None:
+        """Read on for a while: who is still sending would not see the answer, but a reset."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._rest(), self._patience)
+
+    async def _rest(self) -> None:
+        while not self._ended:
+            self._ended = not (await self._receive()).get("more_body", False)
 
     def replay(self, body: bytes) -> None:
         self._again.append({"type": "http.request", "body": body, "more_body": False})

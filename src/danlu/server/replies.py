@@ -46,7 +46,6 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(OSError, _on_disk)
-    app.add_exception_handler(Exception, _on_fault)
 
 
 async def _on_ours(request: Request, error: Exception) -> JSONResponse:
@@ -85,13 +84,12 @@ async def _on_http(request: Request, error: Exception) -> JSONResponse:
 async def _on_disk(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, OSError)
     if error.errno not in _FULL:
-        return await _on_fault(request, error)
+        raise error
     log.exception("disk path=%s", request.url.path, exc_info=error)
     hint = "Free some room on the server's disk; nothing needs to be restarted."
     return error_reply(Unavailable(f"The server cannot write: {error.strerror}.", hint=hint))
 
 
-async def _on_fault(request: Request, error: Exception) -> JSONResponse:
-    log.error("fault path=%s", request.url.path, exc_info=error)
+def fault_reply() -> JSONResponse:
     hint = "The traceback is in server.log in the home of the server."
     return error_reply(DanluError("Internal error.", hint=hint))
