@@ -70,7 +70,7 @@ def test_durations(seconds, text):
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, "0 B"), (999, "999 B"), (1500, "1.5 KB"), (2.5e9, "2.5 GB"), (5e15, "5000.0 TB")],
+    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2.5e9, "2.5 GB"), (5e15, "5000.0 TB")],
 )
 def test_sizes(count, text):
     assert size(count) == text

@@ -81,6 +81,18 @@ def test_removing_a_local_tree_takes_its_folders_too(danlu, tree):
     assert list(tree.iterdir()) == []
 
 
+@pytest.mark.parametrize("place", ["/", "file:///", "//", "."])
+def test_a_whole_home_or_machine_is_never_removed(danlu, tree, tmp_path, monkeypatch, place):
+    from danlu.cli.objects import Objects
+    from danlu.errors import Refused
+    from danlu.settings import load
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    with pytest.raises(Refused, match="all you have"):
+        Objects(load())._check_not_everything(place)
+
+
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [

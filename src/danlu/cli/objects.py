@@ -112,6 +112,7 @@ class Objects:
         if single is not None:
             place.storage.delete(single.key)
             return 1
+        self._check_not_everything(text)
         gone = 0
         entries = self.tree(text)
         if entries and not recursive:
@@ -126,3 +127,9 @@ class Objects:
                 break
             entries = left
         return gone
+
+    def _check_not_everything(self, text: str) -> None:
+        """A slip of the finger (``rm -r / tmp/x``) must not cost a person their files."""
+        address = parse(place_uri(text))
+        if address.scheme == "file" and Path(address.key) in (Path("/"), Path.home()):
+            raise Refused(say("store.too_much", uri=text))

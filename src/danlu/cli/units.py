@@ -7,7 +7,7 @@ from danlu.words import say
 
 def size(count: float) -> str:
     """Return bytes in the unit that needs no more than four digits."""
-    for unit in ("B", "KB", "MB", "GB"):
+    for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1000
