@@ -6,9 +6,11 @@ must not meet a module of the standard library under its name. Whatever a failur
 imported when there is one.
 """
 
+import builtins
 import json
 import os
 import sys
+from types import ModuleType, TracebackType
 
 if __name__ == "__main__":
     # The folder of this file came first in sys.path: no place for a user's imports.
@@ -16,80 +18,85 @@ if __name__ == "__main__":
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _RUNPY = ("<frozen runpy>", os.path.join(os.path.dirname(os.__file__), "runpy.py"))
-_SEARCH = [os.path.dirname(_FOLDER), *sys.path]  # where our own imports look, whatever a script does to sys.path
+_SEARCH = [os.path.dirname(_FOLDER), *sys.path]  # of our own imports, whatever a script changes
+_open_for_good: list[object] = []
 
 
 def main(box: str) -> None:
-    """Run what the box says as ``__main__``; ends the process as Python itself would."""
+    """Run what the box says as ``__main__``; end the process as Python itself would."""
     with open(os.path.join(box, "launch.json"), encoding="utf-8") as file:
         launch = json.load(file)
-    _watch_crashes(box)
+    run, code = launch["run"], launch["code"]
+    sys.argv = [run, *launch["args"]]
+    _watch_crashes(os.path.join(box, "crash.txt"))
     if launch["mapped"]:
         _ours("danlu_runtime.paths").install(launch["mapped"])
     own = os.getpid()
     try:
         if launch["module"]:
-            _run_module(launch)
+            _run_module(run, launch["sys_path"])
         else:
-            _run_file(launch)
+            _run_file(run, launch["sys_path"])
     except SystemExit as error:
         if error.code not in (None, 0) and os.getpid() == own:
-            _record(box, launch["code"], error)
+            _record(box, code, error)
         raise
     except BaseException as error:
         error.__traceback__ = _without_ours(error.__traceback__)
-        if os.getpid() == own:
-            _record(box, launch["code"], error)
+        if os.getpid() == own:  # not in a process the script forked
+            _record(box, code, error)
         # The script may have put its own hook there.
         sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
 
 
-def _run_file(launch):
-    path = os.path.abspath(launch["run"])
-    sys.argv = [launch["run"], *launch["args"]]
-    sys.path[:0] = [os.path.dirname(path), *launch["sys_path"]]
+def _run_file(run: str, sys_path: list[str]) -> None:
+    path = os.path.abspath(run)
+    sys.path[:0] = dict.fromkeys([os.path.dirname(path), *sys_path])
     # A module of its own, so that pickle and multiprocessing find the script under __main__.
-    module = type(sys)("__main__")
-    module.__dict__.update(__file__=path, __builtins__=__builtins__, __cached__=None)
-    module.__dict__.setdefault("__annotations__", {})
+    module = ModuleType("__main__")
+    module.__dict__.update(__file__=path, __builtins__=builtins, __cached__=None)
     sys.modules["__main__"] = module
     with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec", dont_inherit=True)
-    exec(code, module.__dict__)
+        program = compile(file.read(), path, "exec", dont_inherit=True)
+    exec(program, module.__dict__)
 
 
-def _run_module(launch):
+def _run_module(run: str, sys_path: list[str]) -> None:
     from runpy import run_module
 
-    sys.argv = [launch["run"], *launch["args"]]
-    sys.path[:0] = [os.getcwd(), *launch["sys_path"]]
-    run_module(launch["run"], run_name="__main__", alter_sys=True)
+    sys.path[:0] = dict.fromkeys([os.getcwd(), *sys_path])
+    run_module(run, run_name="__main__", alter_sys=True)
 
 
-def _watch_crashes(box):
+def _watch_crashes(path: str) -> None:
     """Let a segmentation fault leave the Python lines it happened at."""
     import faulthandler
 
-    global _crash  # the handler holds the number only: the file must stay open
-    _crash = open(os.path.join(box, "crash.txt"), "wb")  # noqa: SIM115
-    faulthandler.enable(file=_crash, all_threads=False)
+    file = open(path, "wb")  # noqa: SIM115
+    _open_for_good.append(file)  # the handler knows its number only
+    faulthandler.enable(file=file, all_threads=False)
 
 
-def _without_ours(traceback):
+def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
     """Return the traceback with the user's lines and those of libraries only; None without any."""
-    kept = []
+    first = last = None
     while traceback is not None:
+        following = traceback.tb_next
         name = traceback.tb_frame.f_code.co_filename
         if os.path.dirname(name) != _FOLDER and name not in _RUNPY:
-            kept.append(traceback)
-        traceback = traceback.tb_next
-    for entry, following in zip(kept, [*kept[1:], None], strict=True):
-        entry.tb_next = following
-    return kept[0] if kept else None
+            if last is None:
+                first = traceback
+            else:
+                last.tb_next = traceback
+            last = traceback
+        traceback = following
+    if last is not None:
+        last.tb_next = None
+    return first
 
 
-def _record(box, code, error):
+def _record(box: str, code: str, error: BaseException) -> None:
     try:
         _ours("danlu_runtime.failure").record(box, code, error)
     except Exception as trouble:
@@ -97,7 +104,7 @@ def _record(box, code, error):
         print(f"[danlu] the failure could not be recorded: {trouble!r}", file=sys.stderr)
 
 
-def _ours(name):
+def _ours(name: str) -> ModuleType:
     """Import a module of the platform past whatever the script has beside it."""
     from importlib import import_module
 

@@ -32,7 +32,7 @@ def install(mapped: Mapping[str, str]) -> None:
     for name in _TWO:
         _replace(os, name, _first_two(getattr(os, name), real))
     opened = _first(io.open, real)
-    builtins.open = io.open = opened  # type: ignore[assignment]
+    builtins.open = io.open = opened
     io.open_code = _first(io.open_code, real)
     _renew_pathlib()
 

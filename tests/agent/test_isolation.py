@@ -1,0 +1,191 @@
+"""What a script sees of the machine and of other jobs, and what it cannot reach."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from danlu.agent import sandbox
+from danlu.job.state import Reason
+
+PROBE = [sys.executable, "-m", "danlu.agent.sandbox", "--probe"]
+
+
+def test_a_probe_says_what_works_and_leaves_nothing(tmp_path):
+    folder = tmp_path / "work, new: here"
+    done = subprocess.run([*PROBE, str(folder)], capture_output=True, text=True, check=True)
+
+    found = json.loads(done.stdout)
+
+    assert found["namespace"] == ("root" if os.geteuid() == 0 else found["namespace"])
+    assert found["namespace"] in ("root", "user", "none")
+    assert isinstance(found["overlay"], bool)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another")
+def test_a_probe_by_an_ordinary_user(tmp_path):
+    wrapper = str(Path(__file__).with_name("as_nobody.py"))
+    folder = tmp_path / "work"
+    folder.mkdir()
+    os.chown(folder, 65534, 65534)
+    reachable = [os.path.realpath(path) for path in (sys.base_prefix, folder)]
+
+    done = subprocess.run(
+        [sys.executable, wrapper, *reachable, "--", *PROBE, str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert json.loads(done.stdout)["namespace"] in ("user", "none")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_probe_without_a_folder_says_how_to_call_it():
+    done = subprocess.run(PROBE, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert "--probe FOLDER" in done.stderr
+
+
+LOOK = """
+    import glob, json, os, sys
+    home = sys.argv[1]
+    seen = sorted(os.path.relpath(os.path.join(at, name), home)
+                  for at, _, names in os.walk(home) for name in names)
+    try:
+        open(os.path.join(home, "new"), "w").close()
+        seen.append("WRITTEN")
+    except OSError:
+        pass
+    reached = []
+    for root in glob.glob("/proc/[0-9]*/root"):
+        try:
+            if os.path.exists(root + home + "/token"):
+                reached.append(root)
+        except OSError:
+            pass
+    print(json.dumps({"seen": seen, "reached": reached}))
+"""
+
+
+def test_the_home_of_the_platform_is_hidden_but_for_the_box(each_bench):
+    if not each_bench.isolation.private_paths:
+        pytest.skip("nothing is hidden without namespaces")
+    (each_bench.home / "token").write_text("canary")
+    files = each_bench.plan(LOOK, args=(str(each_bench.home),))
+
+    outcome = each_bench.run(files)
+
+    assert outcome.reason is Reason.DONE, each_bench.log(files)
+    found = json.loads(each_bench.log(files).splitlines()[1])
+    box = os.path.relpath(each_bench.workspace() / "box", each_bench.home)
+    assert found["seen"] == [f"{box}/crash.txt", f"{box}/launch.json"]
+    assert found["reached"] == []
+
+
+def test_two_jobs_never_see_each_others_cache(each_bench, until):
+    script = """
+        import os, sys, time
+        print("cache", os.listdir("/cache"), flush=True)
+        open("/cache/" + sys.argv[1], "w").close()
+        print("now", os.listdir("/cache"), flush=True)
+        time.sleep(60)
+    """
+    logs = []
+    for name in ("one", "two"):
+        each_bench.job_id = name.ljust(12, "0")
+        files = each_bench.plan(script, args=(name,))
+        each_bench.start(files)
+        until(lambda files=files: "now [" in each_bench.log(files))
+        logs.append(each_bench.log(files))
+
+    assert "cache []\nnow ['one']\n" in logs[0]
+    assert "cache []\nnow ['two']\n" in logs[1]
+    for name in ("one", "two"):
+        each_bench.job_id = name.ljust(12, "0")
+        each_bench.close()
+
+
+def test_the_rest_of_the_machine_is_as_it_was(bench):
+    files = bench.plan(
+        "import os\nprint(sorted(os.listdir('/')))\nprint(os.listdir('/opt'), os.getuid())"
+    )
+
+    bench.run(files)
+
+    lines = bench.log(files).splitlines()
+    assert set(os.listdir("/")) | {"cache"} == set(eval(lines[1]))
+    assert set(os.listdir("/opt")) <= set(eval(lines[2].rsplit(" ", 1)[0]))
+    assert int(lines[2].rsplit(" ", 1)[1]) == os.getuid()
+
+
+def test_what_a_script_writes_into_the_root_stays_its_own(bench):
+    files = bench.plan("import os\nos.makedirs('/a-new-folder/deep')\nopen('/a-new-folder/x', 'w')")
+
+    assert bench.run(files).reason is Reason.DONE
+    assert not os.path.exists("/a-new-folder")
+
+
+def test_what_a_script_changes_in_its_data_is_gone_with_it(each_bench):
+    script = """
+        import os
+        print(sorted(os.listdir(".")), open("notes.txt").read())
+        os.remove("notes.txt")
+        open("train.py", "a").write("# more")
+        os.makedirs("deep/new")
+    """
+    each_bench.run(each_bench.plan(script, modules={"notes.txt": "n", "deep/x.py": ""}))
+    each_bench.job_id = each_bench.job_id[::-1]
+    files = each_bench.plan(script, modules={"notes.txt": "n", "deep/x.py": ""})
+
+    outcome = each_bench.run(files)
+
+    assert outcome.reason is Reason.DONE, each_bench.log(files)
+    assert "['deep', 'notes.txt', 'train.py'] n\n" in each_bench.log(files)
+
+
+def test_a_private_path_may_cover_the_home_of_the_platform(bench):
+    """A private /tmp, and everything of ours below /tmp."""
+    files = bench.plan(
+        "import os\nprint(os.listdir('/tmp'), os.path.isdir(os.environ['DANLU_BOX']))",
+        private=("/tmp", "/cache", "/home/ma-user", "/opt/ml"),
+    )
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.DONE, bench.log(files)
+    first = str(bench.home).split("/")[2]
+    assert f"['{first}'] True\n" in bench.log(files)
+
+
+def test_an_order_survives_its_way_through_the_pipe():
+    root = sandbox.Root(
+        "/new", [("/a", "/cache")], [sandbox.Overlay("l", "u", "w", "/s")], [], ["/h"], [], "/box"
+    )
+    order = sandbox.Order(1, "user", root, "", "/", ["python"], {"名": "值"})
+
+    back = sandbox.Order.load(order.dump())
+
+    assert back.root.overlays == root.overlays
+    assert (back.env, back.namespace) == (order.env, "user")
+
+
+def test_python_packages_below_the_home_are_shown_again(bench, monkeypatch):
+    """As when somebody keeps the environment beside the data."""
+    package = bench.home / "packages"
+    package.mkdir()
+    (package / "kept_module.py").write_text("value = 7\n")
+    monkeypatch.setenv("PYTHONPATH", str(package))
+    files = bench.plan(
+        "import kept_module\nprint('kept', kept_module.value)", env={"PYTHONPATH": str(package)}
+    )
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.DONE, bench.log(files)
+    assert "kept 7\n" in bench.log(files)
