@@ -53,15 +53,19 @@ class Refused(UserError):
 
 
 class InvalidJob(UserError):
-    """A request with faults. ``faults`` are pairs of the field as written and its sentence."""
+    """A request with faults. ``faults`` are pairs of the field as written and its sentence.
+
+    ``partial`` is what could be understood, so that whoever catches this can look for more.
+    """
 
     code = "invalid_job"
     exit_code = 2
     http_status = 422
 
-    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, faults: Sequence[tuple[str, str]], *, partial: Any = None) -> None:
         super().__init__("\n".join(f"{field}: {sentence}" for field, sentence in faults))
         self.faults = tuple(faults)
+        self.partial = partial
 
     def to_wire(self) -> dict[str, Any]:
         faults = [{"field": field, "message": sentence} for field, sentence in self.faults]

@@ -38,6 +38,7 @@ def test_an_exception_is_told_with_the_users_own_file_and_line(ended):
     [
         (Failure(exit_code=3), "exit_code"),
         (Failure(exit_code=2), "exit_usage"),
+        (Failure(exception="SystemExit", message="2", exit_code=2), "exit_usage"),
         (Failure(exit_code=127), "exit_not_found"),
         (Failure(exit_code=139, signal="SIGSEGV"), "crashed"),
         (Failure(exception="ImportError", message="no"), "exception_elsewhere"),

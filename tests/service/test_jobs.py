@@ -222,3 +222,9 @@ def test_stopping_twice_or_after_the_end_is_no_error(house, request_of):
 def test_an_unknown_dialect_offers_the_near_one(house, request_of):
     with pytest.raises(NotFound, match="Did you mean 'modelarts'"):
         house.service.submit({**request_of, "dialect": "modelart"})
+
+
+def test_what_is_wrong_in_the_request_and_on_the_ground_is_told_together(house, request_of):
+    request = {**request_of, "name": "a b", "data_url": "obs://bucket/none", "nodes": 99, "x": 1}
+
+    assert set(faults(house, request)) == {"name", "data_url", "nodes", "x"}

@@ -26,14 +26,19 @@ class Form:
     def fault(self, field: str, sentence: str) -> None:
         self._faults.append((field, sentence))
 
-    def done(self) -> None:
-        """Raises: InvalidJob when anything was wrong."""
+    def done(self, spec: JobSpec) -> JobSpec:
+        """Return the spec that was read.
+
+        Raises:
+            InvalidJob: anything was wrong; the spec goes with it.
+        """
         for field in self._request:
             if field not in self._asked:
                 near = suggestion(str(field), self._asked)
                 self.fault(str(field), f"is not a field. {near}".rstrip())
         if self._faults:
-            raise InvalidJob(self._faults)
+            raise InvalidJob(self._faults, partial=spec)
+        return spec
 
     def text(self, field: str, default: str | None = None) -> str:
         value = self._take(field, default)

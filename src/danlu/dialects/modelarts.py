@@ -52,8 +52,7 @@ def read(request: Mapping[str, Any]) -> JobSpec:
         },
         **form.common(),
     )
-    form.done()
-    return spec
+    return form.done(spec)
 
 
 def roles(spec: JobSpec) -> Sequence[Role]:

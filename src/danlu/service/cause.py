@@ -52,7 +52,8 @@ def _code(job: Job, failure: Failure | None) -> str:
     reason = job.reason or Reason.PLATFORM_FAILED
     if reason is not Reason.SCRIPT_FAILED or failure is None:
         return reason.value
-    if failure.exception:
+    # sys.exit and argparse's way out: the number says more than the name.
+    if failure.exception and failure.exception != "SystemExit":
         return "exception" if failure.where else "exception_elsewhere"
     if failure.signal in _CRASHES:
         return "crashed"

@@ -15,26 +15,50 @@ from danlu.settings import Settings
 from danlu.storage.archive import Limits, check
 from danlu.storage.locate import Location, Stores, parse
 
-Faults = list[tuple[str, str]]
+Found = list[tuple[str, str]]  # field and sentence
 _COUNTED = 1000  # files of an output, at most
 _ARCHIVES = 256  # whose names are kept in mind
 
 
-def read(request: Mapping[str, Any]) -> JobSpec:
+class Faults:
+    """Everything that is wrong with a request; of one field, what was found first."""
+
+    def __init__(self, found: Iterable[tuple[str, str]] = ()) -> None:
+        self._found = dict(found)
+
+    def add(self, found: Iterable[tuple[str, str]]) -> None:
+        for field, sentence in found:
+            self._found.setdefault(field, sentence)
+
+    def of(self, *fields: str) -> bool:
+        return any(field in self._found for field in fields)
+
+    def tell(self) -> None:
+        """Raises: InvalidJob where there are any."""
+        if self._found:
+            raise InvalidJob(list(self._found.items()))
+
+
+def read(request: Mapping[str, Any]) -> tuple[JobSpec, Faults]:
     """Understand a request in the words of its dialect.
 
     Raises:
-        InvalidJob: every fault at once.
+        InvalidJob: so little was understood that looking further makes no sense.
     """
     name = request.get("dialect", "modelarts")
     if not isinstance(name, str):
         raise InvalidJob([("dialect", f"must be a name, got {name!r}.")])
-    return dialects.get(name).read(request)
+    try:
+        return dialects.get(name).read(request), Faults()
+    except InvalidJob as error:
+        if not isinstance(error.partial, JobSpec):
+            raise
+        return error.partial, Faults(error.faults)
 
 
 def fill_resources(
     spec: JobSpec, settings: Settings, capacity: Capacity
-) -> tuple[JobSpec, list[str], Faults]:
+) -> tuple[JobSpec, list[str], Found]:
     """Put the numbers of the flavor in, and settle GPUs where there are none."""
     asked, notes, faults = spec.resources, [], []
     flavor = settings.flavors.get(asked.flavor)
@@ -67,9 +91,9 @@ class Ground:
         self._limits = limits
         self._archives: dict[str, Collection[str]] = {}
 
-    def check(self, spec: JobSpec, living: Iterable[Job]) -> tuple[list[str], Faults]:
+    def check(self, spec: JobSpec, living: Iterable[Job]) -> tuple[list[str], Found]:
         """Return notes and faults."""
-        faults: Faults = [*self._code(spec), *overlaps(spec), *_taken(spec, living)]
+        faults: Found = [*self._code(spec), *overlaps(spec), *_taken(spec, living)]
         notes: list[str] = []
         for name, uri in spec.inputs.items():
             faults += self._input(name, uri)
@@ -79,7 +103,9 @@ class Ground:
             faults += more_faults
         return notes, faults
 
-    def _code(self, spec: JobSpec) -> Faults:
+    def _code(self, spec: JobSpec) -> Found:
+        if not spec.code or not spec.entry:
+            return []
         try:
             files = self._files(spec.code)
         except DanluError as error:
@@ -108,7 +134,7 @@ class Ground:
                 self._archives.pop(next(iter(self._archives)))
         return names
 
-    def _input(self, name: str, uri: str) -> Faults:
+    def _input(self, name: str, uri: str) -> Found:
         try:
             if not self._stores.at(uri).exists():
                 return [(name, f"there is nothing at {uri!r}.")]
@@ -116,7 +142,7 @@ class Ground:
             return [(name, error.message)]
         return []
 
-    def _output(self, name: str, uri: str) -> tuple[list[str], Faults]:
+    def _output(self, name: str, uri: str) -> tuple[list[str], Found]:
         try:
             location = self._stores.at(uri)
             there = sum(1 for _ in islice(location.tree(), _COUNTED))
@@ -132,7 +158,7 @@ class Ground:
         return [f"{name}: {uri} is not empty ({files}); what the script writes may replace it."], []
 
 
-def overlaps(spec: JobSpec) -> Faults:
+def overlaps(spec: JobSpec) -> Found:
     """An output inside an input or the code (or around it) would feed on itself."""
     faults = []
     sources = {"code": spec.code, **spec.inputs}
@@ -144,7 +170,7 @@ def overlaps(spec: JobSpec) -> Faults:
     return faults
 
 
-def _taken(spec: JobSpec, living: Iterable[Job]) -> Faults:
+def _taken(spec: JobSpec, living: Iterable[Job]) -> Found:
     return [
         (name, f"{uri!r} is an output of job {job.name!r}, which has not ended.")
         for job in living

@@ -198,17 +198,19 @@ class Service:
         return len(self._records.living())
 
     def _draft(self, request: Mapping[str, Any]) -> Job:
-        spec = read(request)
-        spec, notes, faults = fill_resources(spec, self._settings, self._executor.capacity())
-        more_notes, more_faults = self._ground.check(spec, self._records.living())
+        """Raises: InvalidJob with what is wrong in the request itself and in what it points at."""
+        spec, faults = read(request)
+        spec, notes, more = fill_resources(spec, self._settings, self._executor.capacity())
+        faults.add(more)
+        more_notes, more = self._ground.check(spec, self._records.living())
+        faults.add(more)
         job = self._named(spec, request, (*notes, *more_notes))
-        try:
-            if not faults:
+        if not faults.of("nodes", "cpus", "gpus", "memory", "flavor"):
+            try:
                 self._executor.place(job.id, roles_of(job))
-        except InvalidJob as error:
-            more_faults += error.faults
-        if faults or more_faults:
-            raise InvalidJob([*faults, *more_faults])
+            except InvalidJob as error:
+                faults.add(error.faults)
+        faults.tell()
         return job
 
     def _named(self, spec: JobSpec, request: Mapping[str, Any], notes: tuple[str, ...]) -> Job:
