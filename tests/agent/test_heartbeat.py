@@ -109,10 +109,10 @@ def test_a_full_disk_is_given_our_reserve(stage):
     stage.disk.trouble = OSError(28, "No space left on device")
     stage.beating.beat()
 
-    assert (stage.rooms, stage.beating.disk_full) == (1, True)
-    stage.disk.trouble = None
+    assert (stage.rooms, stage.ending.wish) == (1, None)
+    stage.clock.now += 61
     stage.beating.beat()
-    assert not stage.beating.disk_full
+    assert stage.beating.lost_to_full_disk
 
 
 def test_a_stop_that_cannot_be_read_is_not_the_end_of_the_thread(stage):

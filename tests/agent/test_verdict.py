@@ -43,6 +43,9 @@ DISK = Failure(exception="OSError", disk_full="/cache/x")
         (Seen(signal.SIGTERM, memory_kills=1), None, Reason.KILLED),
         (Seen(exited(1), MEMORY), None, Reason.OUT_OF_MEMORY),
         (Seen(exited(1), DISK), None, Reason.DISK_FULL),
+        (Seen(exited(1), full_disk="/work"), None, Reason.DISK_FULL),
+        (Seen(exited(1), Failure("ValueError"), full_disk="/work"), None, Reason.SCRIPT_FAILED),
+        (Seen(exited(0), full_disk="/work"), None, Reason.DONE),
         (
             Seen(signal.SIGABRT, lines=("what():  std::bad_alloc",)),
             None,

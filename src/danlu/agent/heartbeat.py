@@ -27,7 +27,7 @@ class Beating:
         make_room: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.disk_full = False
+        self.lost_to_full_disk = False
         self._files = files
         self._limits = limits
         self._ending = ending
@@ -56,17 +56,17 @@ class Beating:
             if grace is not None:
                 self._ending.ask(Why.USER, grace)
             self._heard = self._clock()
-            self.disk_full = False
         except (OSError, StorageError, ValueError) as error:
             self._missed(error)
 
     def _missed(self, error: Exception) -> None:
         silent = self._clock() - self._heard
         log.warning("beat missed seq=%s silent=%.1f error=%s", self._seq, silent, error)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            self.disk_full = True
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        if full:
             self._make_room()
         if silent > self._limits.lost_after:
+            self.lost_to_full_disk = full
             self._ending.ask(Why.CUT_OFF, 0)
 
     def _run(self) -> None:

@@ -70,8 +70,12 @@ def pivot_root(new_root: str) -> None:
     os.chdir(new_root)
     # The new and the old root may be one place: the old is then stacked on it and taken off.
     _check(_libc.syscall(number, b".", b"."), f"pivot_root to {new_root}")
-    _check(_libc.umount2(b".", MNT_DETACH), "umount of the old root")
+    unmount(".")
     os.chdir("/")
+
+
+def unmount(target: str) -> None:
+    _check(_libc.umount2(os.fsencode(target), MNT_DETACH), f"umount {target}")
 
 
 def become_subreaper() -> None:

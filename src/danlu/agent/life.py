@@ -17,6 +17,7 @@ from danlu.agent.outcome import (
     tail_of,
     tell,
     told_by,
+    without_room,
 )
 from danlu.agent.prepare import code_folder, order_for, output_folders, prepare, write_launch
 from danlu.agent.processes import Processes
@@ -112,6 +113,7 @@ class _Life:
             log.exception("not prepared phase=%s", self._report.phase)
             fetching = self._report.phase.startswith("fetch")
             verdict = failed(Reason.FETCH_FAILED if fetching else Reason.PREPARE_FAILED, error)
+        self._processes.kill()  # where the start of the script was interrupted
         wish = self._ending.wish
         if wish is not None and wish.why is Why.FENCED:
             log.info("fenced: leaving without a word")
@@ -122,7 +124,7 @@ class _Life:
             verdict,
             self._redactor,
             patience=self._task.limits.lost_after,
-            make_room=self._workspace.spend_reserve,
+            make_room=self._make_room,
         )
         log.info("ended reason=%s exit_code=%s", verdict.reason.value, verdict.exit_code)
 
@@ -146,12 +148,13 @@ class _Life:
         )
         self._ending.check()
         verdict = self._run_script(mirror)
+        if self._is_anothers_turn():
+            mirror.close()
+            return self._interrupted(verdict.failure)
         return self._push(mirror, verdict)
 
     def _run_script(self, mirror: Mirror) -> Verdict:
         self._report.begin("run")
-        if self._task.attempt > 1:
-            self._log.say(f"attempt {self._task.attempt} starts")
         child = Child(self._processes, self._log, self._ending)
         kills = self._memory_kills()
         group = str(self._group.folder) if self._group is not None else ""
@@ -167,6 +170,7 @@ class _Life:
             self._memory_kills() - kills,
             tail_of(self._files),
             code_folder(self._workspace),
+            self._workspace.full_disk(),
         )
         wish = self._ending.wish
         return Verdict(*judge(seen, wish.why if wish and child.told else None))
@@ -187,13 +191,16 @@ class _Life:
     def _interrupted(self, failure: Failure | None = None) -> Verdict:
         wish = self._ending.settle()
         reason = WISHED[wish.why] if wish is not None else Reason.KILLED
-        if reason is Reason.AGENT_LOST and self._beating.disk_full:
-            reason = Reason.DISK_FULL
-            home = str(self._settings.home)
-            failure = replace(
-                failure or Failure(), disk_full=home, detail=f"{home}: the disk is full."
-            )
+        if reason is Reason.AGENT_LOST and self._beating.lost_to_full_disk:
+            return without_room(str(self._settings.home), failure)
         return Verdict(reason, failure)
+
+    def _is_anothers_turn(self) -> bool:
+        wish = self._ending.wish
+        return wish is not None and wish.why.silent
+
+    def _make_room(self) -> bool:
+        return self._workspace.spend_reserve() or self._workspace.clear_scratch()
 
     def _memory_kills(self) -> int:
         own = self._group.memory_kills() if self._group is not None else 0

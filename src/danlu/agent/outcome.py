@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from danlu.agent.pump import JobLog
 from danlu.agent.redact import Redactor
@@ -41,12 +40,15 @@ def failed(reason: Reason, error: DanluError | OSError) -> Verdict:
     """Return the verdict on work of ours that could not be done."""
     path = full_disk(error)
     if path:
-        return Verdict(
-            Reason.DISK_FULL, Failure(disk_full=path, detail=f"{path}: the disk is full.")
-        )
+        return without_room(path, None)
     if isinstance(error, Unavailable):
         reason = Reason.STORE_UNAVAILABLE
     return Verdict(reason, Failure(detail=str(error)))
+
+
+def without_room(path: str, failure: Failure | None) -> Verdict:
+    detail = f"{path}: the disk is full."
+    return Verdict(Reason.DISK_FULL, replace(failure or Failure(), disk_full=path, detail=detail))
 
 
 def push_failed(verdict: Verdict, error: DanluError | OSError) -> Verdict:
@@ -159,11 +161,3 @@ def _redacted(failure: Failure | None, redactor: Redactor) -> Failure | None:
         frames=tuple(replace(frame, text=clean(frame.text)) for frame in failure.frames),
         last_lines=tuple(clean(line) for line in failure.last_lines),
     )
-
-
-def clear_layers(folder: Path) -> None:
-    """Remove what only overlays needed: directories that nobody but root may read."""
-    from danlu.agent.probe import clear
-
-    for layer in folder.glob("layers/*/work"):
-        clear(layer)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from danlu.agent.root import Overlay, Root
 from danlu.agent.sandbox import change_root
+from danlu.agent.workspace import remove
 
 
 def main(argv: Sequence[str]) -> int:
@@ -45,7 +45,7 @@ def _works(folder: Path, namespace: str, overlay: bool) -> bool:
                 os._exit(1)
         return os.waitpid(pid, 0)[1] == 0
     finally:
-        clear(scratch)
+        remove(scratch)
 
 
 def _try(scratch: Path, namespace: str, overlay: bool) -> None:
@@ -76,16 +76,3 @@ def _try(scratch: Path, namespace: str, overlay: bool) -> None:
         Path("/cache/tree/new").write_text("new")
         Path("/cache/tree/old").write_text("changed")
         os.unlink("/cache/tree/old")
-
-
-def clear(folder: Path) -> None:
-    """Remove a folder whatever the modes inside: an overlay leaves a directory nobody may read."""
-    for path, folders, _ in os.walk(folder):
-        for name in folders:
-            child = os.path.join(path, name)
-            if not os.path.islink(child):
-                os.chmod(child, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-__all__ = ["clear", "main", "probe"]

@@ -47,7 +47,8 @@ class Restorer:
             if folder.is_dir():
                 log.info("salvage attempt=%s what=%s folder=%s", attempt, item.what, folder)
                 progress = self._report.transfer(item.what, ending.check)
-                push(folder, self._stores.at(item.uri), None, progress)
+                with ending.interruptible():
+                    push(folder, self._stores.at(item.uri), None, progress)
         mark.touch()
 
     def _pull(self, item: Push, ending: Ending) -> "Manifest":
@@ -56,8 +57,10 @@ class Restorer:
 
         folder = self._workspace.below_root(item.path)
         location = self._stores.at(item.uri)
+        progress = self._report.transfer(item.what, ending.check)
         try:
-            manifest = pull(location, folder, self._report.transfer(item.what, ending.check))
+            with ending.interruptible():
+                manifest = pull(location, folder, progress)
         except NotFound:
             manifest = Manifest()
         count = len(manifest.files)

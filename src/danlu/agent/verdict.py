@@ -34,6 +34,7 @@ class Seen:
     memory_kills: int = 0  # while the script ran
     lines: Sequence[str] = ()
     code: str = ""  # the user's own files lie below it
+    full_disk: str = ""  # a folder without room: the script could tell nothing then
 
 
 def exit_code(status: int) -> int:
@@ -74,6 +75,7 @@ def _describe(seen: Seen, code: int) -> Failure:
         frames=told.frames or _crash_frames(seen),
         exit_code=code,
         signal=name,
+        disk_full=told.disk_full or ("" if seen.told else seen.full_disk),
         out_of_memory=told.out_of_memory or aborted or killed,
         last_lines=tuple(seen.lines),
     )

@@ -8,6 +8,7 @@ reserve     room to tell how it ended when the disk is full
 """
 
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from danlu.job.plan import Task
 from danlu.taskdir.box import Box
 
 _RESERVE = 256 << 10
+_HARDLY = 1 << 20  # more than the reserve, which may have been spent
 
 
 @dataclass
@@ -56,6 +58,23 @@ class Workspace:
         except FileNotFoundError:
             return False
         return True
+
+    def full_disk(self) -> str:
+        """Return our folder when there is hardly room left on its disk, else ""."""
+        room = os.statvfs(self.folder)
+        return str(self.folder) if room.f_bavail * room.f_frsize < _HARDLY else ""
+
+    def clear_scratch(self) -> bool:
+        """Remove what no retry needs; False when there was nothing. Only after the script's end."""
+        scratch = [self.folder / "layers", self.newroot]
+        outputs = [self._fixed(push.path) for push in self.task.command.push]
+        for fixed in self.private():
+            if not any(within(output, fixed) for output in outputs):
+                scratch.append(self.root / fixed.lstrip("/"))
+        found = [folder for folder in scratch if folder.is_dir() and any(folder.iterdir())]
+        for folder in found:
+            remove(folder)
+        return bool(found)
 
     def below_root(self, seen: str) -> Path:
         """Return where a directory of the task's own lies."""
@@ -100,3 +119,13 @@ class Workspace:
 
 def within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder + "/")
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder whatever the modes inside: an overlay leaves directories nobody may read."""
+    for path, folders, _ in os.walk(folder):
+        for name in folders:
+            child = os.path.join(path, name)
+            if not os.path.islink(child):
+                os.chmod(child, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
