@@ -230,7 +230,6 @@ def test_a_folder_may_be_named_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", PACKERS)
 @pytest.mark.parametrize("seed", range(60))
 def test_a_cut_archive_is_refused_with_the_reason(tmp_path: Path, kind: str, seed: int) -> None:
-    """Sixty places to cut, spread over the archive: the last bytes too."""
     noise = random.Random(1).randbytes(20_000)
     data = PACKERS[kind]({"a": noise, "b": b"x" * 4000, "c": noise[:700]})
     cut = len(data) - 1 - seed if seed < 20 else (len(data) - 20) * (seed - 20) // 40

@@ -1,25 +1,21 @@
 """What was fetched once is there for the next job, whole and unchanged."""
 
-import hashlib
 import io
 import json
 import os
 import stat
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from tests.storage.packing import tar_gz
 
-from danlu.errors import NotFound, Refused, StorageError
+from danlu.errors import NotFound, StorageError
 from danlu.storage.api import Entry
 from danlu.storage.archive import Limits
 from danlu.storage.cache import CachedTree, ContentCache
-from danlu.storage.inside import remove
 from danlu.storage.local import FileStorage
-from danlu.storage.locate import Location, Stores, code_uri
+from danlu.storage.locate import Location, Stores
 from danlu.testing.memory import MemoryStorage
 
 LIMITS = Limits(total=1 << 20, files=100)
@@ -33,12 +29,6 @@ class Counting(MemoryStorage):
     def open(self, key: str) -> BinaryIO:
         self.opened += 1
         return super().open(key)
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Iterator[ContentCache]:
-    yield ContentCache(tmp_path / "cache", limit=1000)
-    remove(tmp_path / "cache")  # read-only folders are more than pytest can tidy up
 
 
 def data(*objects: tuple[str, bytes], bucket: str = "bucket") -> Location:
@@ -191,119 +181,6 @@ def test_progress_is_told_and_may_end_a_wait(cache: ContentCache) -> None:
     assert cache.tree(location, "other").hit
 
 
-class TestEvict:
-    @pytest.fixture
-    def trees(self, cache: ContentCache) -> list[CachedTree]:
-        """Five trees of 200 bytes; the first was used longest ago."""
-        trees = []
-        for number in range(5):
-            location = data((f"{number}", b"x" * 200))
-            tree = cache.tree(location, f"job-{number}")
-            os.utime(cache.root / "info" / f"{tree.digest}.json", (number, number))
-            trees.append(tree)
-        return trees
-
-    def test_the_longest_unused_goes_first(
-        self, cache: ContentCache, trees: list[CachedTree]
-    ) -> None:
-        for owner in cache.owners():
-            cache.unpin(owner)
-        os.utime(cache.root / "info" / f"{trees[0].digest}.json", (99, 99))
-
-        freed = cache.evict(600)
-
-        assert freed == 400
-        assert [tree.path.exists() for tree in trees] == [True, False, False, True, True]
-        assert left_over(cache) == []
-
-    def test_a_pinned_tree_stays_whatever_the_limit(
-        self, cache: ContentCache, trees: list[CachedTree]
-    ) -> None:
-        cache.unpin("job-2")
-
-        assert cache.evict(0) == 200
-        assert [tree.path.exists() for tree in trees] == [True, True, False, True, True]
-        cache.unpin("job-0")
-        cache.unpin("job-0")
-        assert cache.evict(0) == 200
-
-    def test_a_tree_of_two_owners_stays_until_both_let_go(
-        self, cache: ContentCache, trees: list[CachedTree]
-    ) -> None:
-        cache.pin("another", trees[0].digest)
-        cache.unpin("job-0")
-        assert cache.evict(0) == 0
-
-        cache.unpin("another")
-
-        assert cache.evict(0) == 200
-
-    def test_the_limit_is_kept_by_itself(
-        self, cache: ContentCache, trees: list[CachedTree]
-    ) -> None:
-        cache.unpin("job-1")
-
-        cache.tree(data(("new", b"x" * 200)), "job-5")
-
-        assert [tree.path.exists() for tree in trees] == [True, False, True, True, True]
-
-    def test_a_hit_counts_as_use(self, cache: ContentCache, trees: list[CachedTree]) -> None:
-        location = data(("0", b"x" * 200))
-        assert cache.tree(location, "job-0").digest == trees[0].digest
-        for owner in cache.owners():
-            cache.unpin(owner)
-
-        cache.evict(200)
-
-        assert [tree.path.exists() for tree in trees] == [True, False, False, False, False]
-
-    def test_a_tree_whose_lock_is_held_is_left_alone(
-        self, cache: ContentCache, trees: list[CachedTree]
-    ) -> None:
-        cache.unpin("job-0")
-
-        with cache._shelf.locked(trees[0].digest):
-            assert cache.evict(0) == 0
-
-        assert cache.evict(0) == 200
-
-    def test_what_nobody_can_find_goes(self, cache: ContentCache, trees: list[CachedTree]) -> None:
-        cache.unpin("job-4")
-        os.unlink(cache.root / "info" / f"{trees[4].digest}.json")
-
-        cache.evict(799)
-
-        assert not trees[4].path.exists()
-
-    def test_a_full_disk_makes_room_first(
-        self, cache: ContentCache, trees: list[CachedTree]
-    ) -> None:
-        class Full(MemoryStorage):
-            """Has no room as long as the unpinned tree is there."""
-
-            def open(self, key: str) -> BinaryIO:
-                if trees[3].path.exists():
-                    raise OSError(28, "No space left on device")
-                return super().open(key)
-
-        cache.unpin("job-3")
-
-        assert not cache.tree(Location(Full([("a", b"1")]), "", "obs://full/"), "job").hit
-
-    def test_a_disk_that_stays_full_is_told(
-        self, cache: ContentCache, trees: list[CachedTree]
-    ) -> None:
-        class Full(MemoryStorage):
-            def open(self, key: str) -> BinaryIO:
-                raise OSError(28, "No space left on device")
-
-        with pytest.raises(OSError, match="No space left") as caught:
-            cache.tree(Location(Full([("a", b"1")]), "", "obs://full/"), "job")
-
-        assert str(caught.value.filename).endswith("/a")
-        assert left_over(cache) == []
-
-
 class TestAfterAReboot:
     """What was written last before the power went may never have reached the disk."""
 
@@ -349,72 +226,6 @@ class TestAfterAReboot:
         (cache.root / "info" / f"{tree.digest}.sums").write_text("half of {")
 
         assert not cache.tree(location, "job").hit
-
-
-class TestArchive:
-    @pytest.fixture
-    def stores(self, tmp_path: Path) -> Stores:
-        return Stores(tmp_path / "store")
-
-    def stored(self, stores: Stores, packed: bytes) -> Location:
-        location = stores.at(code_uri(hashlib.sha256(packed).hexdigest()))
-        location.storage.write(location.key, packed)
-        return location
-
-    def test_code_is_unpacked_once(self, cache: ContentCache, stores: Stores) -> None:
-        location = self.stored(stores, tar_gz({"train.py": b"print()", "pkg/a.py": b""}))
-
-        tree = cache.archive(location, "job", LIMITS)
-        again = cache.archive(location, "job-2", LIMITS)
-
-        assert (tree.path / "train.py").read_bytes() == b"print()"
-        assert stat.S_IMODE((tree.path / "pkg").stat().st_mode) == 0o555
-        assert tree.size == 7
-        assert again.hit
-        assert os.listdir(cache.root / "trees") == [tree.digest]
-
-    def test_damaged_code_is_told(self, cache: ContentCache, stores: Stores) -> None:
-        location = self.stored(stores, tar_gz({"train.py": b"print()"}))
-        location.storage.write(location.key, tar_gz({"train.py": b"evil()"}))
-
-        with pytest.raises(StorageError, match="is damaged: its SHA-256 is"):
-            cache.archive(location, "job", LIMITS)
-
-        assert os.listdir(cache.root / "trees") == []
-
-    @pytest.mark.parametrize(
-        ("packed", "reason"),
-        [
-            (tar_gz({"../x": b""}), "'..'"),
-            (tar_gz({"big": bytes(2 << 20)}), "unpacks to more than 1.0 MB"),
-            (tar_gz({"a": b""})[:-3], "cut off"),
-        ],
-    )
-    def test_bad_code_is_refused_and_leaves_nothing(
-        self, cache: ContentCache, stores: Stores, packed: bytes, reason: str
-    ) -> None:
-        with pytest.raises(Refused) as caught:
-            cache.archive(self.stored(stores, packed), "job", LIMITS)
-
-        assert reason in caught.value.message
-        assert os.listdir(cache.root / "trees") == []
-
-    def test_an_archive_of_a_bucket_is_known_by_its_etag(
-        self, cache: ContentCache, stores: Stores
-    ) -> None:
-        location = stores.at("obs://bucket/code.tar.gz")
-        location.storage.write(location.key, tar_gz({"a": b"1"}))
-        first = cache.archive(location, "job", LIMITS)
-        assert cache.archive(location, "job", LIMITS).hit
-
-        location.storage.write(location.key, tar_gz({"a": b"2", "b": b""}))
-
-        assert cache.archive(location, "job", LIMITS).digest != first.digest
-        assert cache.tree(location, "job").digest not in {first.digest}
-
-    def test_missing_code_is_told(self, cache: ContentCache, stores: Stores) -> None:
-        with pytest.raises(NotFound, match="no code archive named 'danlu://code/0000"):
-            cache.archive(stores.at(code_uri("0" * 64)), "job", LIMITS)
 
 
 @pytest.mark.parametrize("owner", ["", "..", "a/b", ".hidden", "a\0b", "x" * 300])

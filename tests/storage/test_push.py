@@ -1,6 +1,5 @@
 """From a folder that a script writes to, to a storage."""
 
-import logging
 import os
 import time
 from pathlib import Path
@@ -265,45 +264,6 @@ def test_at_the_end_a_file_that_never_rests_is_told(
     storage.during["out/log"] = grow
     with pytest.raises(StorageError, match="log: changed while it was read"):
         push(folder, out, final=True)
-
-
-def test_links_inside_are_followed_and_others_left_out(
-    tmp_path: Path, folder: Path, out: Location, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "secret").write_bytes(b"secret")
-    put(folder, "real/a")
-    (folder / "latest").symlink_to("real")
-    (folder / "leak").symlink_to(tmp_path / "secret")
-    (folder / "leaks").symlink_to(tmp_path)
-    (folder / "ring").symlink_to(".")
-    (folder / "nothing").symlink_to("nowhere")
-    (folder / "turn").symlink_to("turn")
-    os.mkfifo(folder / "pipe")
-
-    with caplog.at_level(logging.WARNING):
-        manifest = push(folder, out, final=True)
-
-    assert set(manifest.files) == {"real/a", "latest/a"}
-    assert all(name in caplog.text for name in ("leak", "leaks", "ring"))
-
-
-def test_a_file_replaced_by_a_link_meanwhile_leaks_nothing(
-    tmp_path: Path, folder: Path, storage: Watched, out: Location
-) -> None:
-    (tmp_path / "secret").write_bytes(b"secret")
-    put(folder, "a", "b", "d/c")
-
-    def swap() -> None:
-        (folder / "b").unlink(missing_ok=True)
-        (folder / "b").symlink_to(tmp_path / "secret")
-        (folder / "d").rename(tmp_path / "gone")
-        (folder / "d").symlink_to(tmp_path)
-        (tmp_path / "c").write_bytes(b"secret")
-
-    storage.during["out/a"] = swap
-    push(folder, out)
-
-    assert [entry.key for entry in storage.list()] == ["out/a"]
 
 
 def test_a_storage_that_does_not_keep_what_it_was_given_is_told(folder: Path) -> None:

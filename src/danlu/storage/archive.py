@@ -7,7 +7,6 @@ member at fault.
 
 import gzip
 import os
-import secrets
 import struct
 import tarfile
 import tempfile
@@ -81,7 +80,7 @@ def unpack(path: Path, to: Path, limits: Limits) -> Summary:
         OSError: the disk is full; ``filename`` says where.
     """
     to.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = to.with_name(f".{to.name.lstrip('.')}-{secrets.token_hex(6)}")
+    unfinished = to.with_name(f".{to.name.lstrip('.')}-{os.urandom(6).hex()}")
     unfinished.mkdir()
     try:
         with (

@@ -4,7 +4,6 @@ import fcntl
 import hashlib
 import json
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -59,7 +58,7 @@ class Shelf:
     ) -> int:
         """Let ``make`` fill a folder and make it the tree; return the size ``make`` told."""
         self._clear(digest)
-        unfinished = self._trees / f".tmp-{digest}-{secrets.token_hex(4)}"
+        unfinished = self._trees / f".tmp-{digest}-{os.urandom(4).hex()}"
         unfinished.mkdir(parents=True)
         try:
             size, manifest = make(unfinished)
@@ -161,7 +160,7 @@ class Shelf:
     def _clear(self, digest: str) -> None:
         """Remove a tree and all traces of it; it vanishes at once and is deleted then."""
         with suppress(FileNotFoundError):
-            away = self._trees / f".tmp-{digest}-{secrets.token_hex(4)}"
+            away = self._trees / f".tmp-{digest}-{os.urandom(4).hex()}"
             os.rename(self.tree(digest), away)
         for name in (f"{digest}.json", f"{digest}.sums"):
             (self._info / name).unlink(missing_ok=True)

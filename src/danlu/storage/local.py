@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -168,11 +167,13 @@ class FileStorage:
 
     def _enter(self, folder: int, step: str, *, make: bool) -> int:
         while True:
-            if make:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(step, dir_fd=folder)
             try:
                 return os.open(step, FOLDER, dir_fd=folder)
+            except FileNotFoundError:
+                if not make:
+                    raise
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(step, dir_fd=folder)
             except NotADirectoryError:
                 if self.plain or not make:
                     raise
@@ -199,7 +200,7 @@ class FileStorage:
     def _begin(self, steps: Sequence[str]) -> tuple[int, int, str]:
         """Return folder, descriptor and name of a new file."""
         for left in reversed(range(_AGAIN)):
-            name = temporary(secrets.token_hex(6))
+            name = temporary(os.urandom(6).hex())
             try:
                 folder = self._folder(steps[:-1], make=True)
                 try:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, unquote
 
 from danlu.errors import NotFound, Refused
 from danlu.storage.api import Entry, Storage
@@ -78,6 +77,8 @@ def parse(uri: str) -> Address:
 
 def file_uri(path: Path) -> str:
     """Return the URI of a file or folder of this machine, whatever is in its name."""
+    from urllib.parse import quote  # 5 ms that agents of buckets save
+
     return "file://" + quote(os.fsencode(os.path.abspath(path)))
 
 
@@ -159,6 +160,8 @@ def _file(path: str, uri: str) -> Location:
 
 
 def _file_path(uri: str, rest: str) -> str:
+    from urllib.parse import unquote
+
     host, slash, path = rest.partition("/")
     text = unquote(slash + path, errors="surrogateescape")
     if host not in ("", "localhost") or not slash or "\0" in text:

@@ -17,6 +17,7 @@ _EMPTY, _MORE = "%-", "%+"
 _LONGEST = 200  # of the 255 bytes a name may have: room for the marks above
 _LONGEST_KEY = 1024  # as on every S3-like service; keeps paths under PATH_MAX
 _TEMPORARY = re.compile(r"\.danlu-tmp-[0-9a-f]{12}")
+_ORDINARY = re.compile(r"[^%\0.][^%\0]{0,48}")  # at most 4 bytes each: surely short enough
 _ENCODED = re.compile(r"(?:[^%\0/]|%25|%00|%2E)+")
 
 
@@ -98,6 +99,8 @@ class BucketNames:
 
 
 def _encode(segment: str) -> Sequence[str]:
+    if _ORDINARY.fullmatch(segment):
+        return [segment]
     if segment == "":
         return [_EMPTY]
     pieces = [""]

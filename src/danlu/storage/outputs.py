@@ -7,7 +7,6 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from danlu.storage.inside import contains, real_path
 from danlu.storage.names import is_temporary
@@ -34,11 +33,13 @@ class Scan:
     folders: list[str] = field(default_factory=list)  # empty ones
 
 
-def scan(folder: Path, *, warn: bool) -> Scan:
-    """Look at every file below ``folder``; ``warn`` about links that lead out and are skipped."""
+def scan(folder: str, *, warn: bool) -> Scan:
+    """Look at every file below ``folder``, a real path.
+
+    Links that lead out are skipped; ``warn`` about them.
+    """
     found = Scan()
-    root = os.path.realpath(folder)
-    _scan(root, "", (root,), found, warn)
+    _scan(folder, "", (folder,), found, warn)
     return found
 
 
@@ -84,20 +85,20 @@ class Output(io.RawIOBase):
     """Reads a file up to the size it has now, whatever is added meanwhile, and takes its digest.
 
     Raises Unsteady where it is not there any more, where fewer bytes come, and where a link has
-    come into its way that leads out of ``folder``.
+    come into its way that leads out of ``folder``, a real path.
     """
 
-    def __init__(self, folder: Path, path: str) -> None:
+    def __init__(self, folder: str, path: str) -> None:
         super().__init__()
         self._handle = -1
-        self._path = folder / path
+        self._path = os.path.join(folder, path)
         self._digest = hashlib.sha256()
         try:
             self._handle = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             raise Unsteady(f"{path}: {error.strerror}") from error
         status = os.fstat(self._handle)
-        inside = contains(os.path.realpath(folder), real_path(self._handle, self._path))
+        inside = contains(folder, real_path(self._handle, self._path))
         if not inside or not stat.S_ISREG(status.st_mode):
             self.close()
             raise Unsteady(f"{path}: is not a file of this folder any more")

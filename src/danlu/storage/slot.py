@@ -8,7 +8,6 @@ Callers hold the lock of the bucket: shared to replace, exclusive for all else.
 
 import contextlib
 import os
-import secrets
 import stat
 from dataclasses import dataclass
 
@@ -55,7 +54,7 @@ class Slot:
         """Leave the place to a folder; the object can be read at every moment."""
         if not self._is_file(self.name):
             return  # somebody else was faster
-        between = temporary(secrets.token_hex(6))
+        between = temporary(os.urandom(6).hex())
         os.link(self.name, between, src_dir_fd=self.folder, dst_dir_fd=self.folder)
         self._rename(between, self.name + OBJECT)
         os.unlink(self.name, dir_fd=self.folder)

@@ -6,7 +6,6 @@ files only. Nothing at the target is ever removed.
 
 import hashlib
 import os
-import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -98,7 +97,7 @@ def _writing(path: Path) -> Iterator[None]:
 def _fetch(storage: Storage, entry: Entry, folder: int, name: str, tally: Tally) -> Mark:
     for _ in range(TRIES):
         before = tally.done
-        unfinished = temporary(secrets.token_hex(6))
+        unfinished = temporary(os.urandom(6).hex())
         try:
             mark = _copy(storage, entry, folder, unfinished, tally)
             now = storage.stat(entry.key)
@@ -172,7 +171,7 @@ class _Mirror:
     """One pass over a folder."""
 
     def __init__(self, folder: Path, location: Location, known: Manifest, *, final: bool) -> None:
-        self._folder = folder
+        self._folder = os.path.realpath(folder)
         self._storage = location.storage
         self._prefix = location.prefix
         self._known = known
