@@ -109,7 +109,7 @@ def test_a_full_disk_makes_room_first(cache: ContentCache, trees: list[CachedTre
     class Full(MemoryStorage):
         """Has no room as long as the unpinned tree is there."""
 
-        def open(key: str) -> BinaryIO:
+        def open(self, key: str) -> BinaryIO:
             if trees[3].path.exists():
                 raise OSError(28, "No space left on device")
             return super().open(key)
@@ -121,7 +121,7 @@ def test_a_full_disk_makes_room_first(cache: ContentCache, trees: list[CachedTre
 
 def test_a_disk_that_stays_full_is_told(cache: ContentCache, trees: list[CachedTree]) -> None:
     class Full(MemoryStorage):
-        def open(key: str) -> BinaryIO:
+        def open(self, key: str) -> BinaryIO:
             raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left") as caught:
