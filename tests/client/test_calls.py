@@ -106,8 +106,7 @@ def test_a_job_that_was_never_there_cannot_be_removed():
 
 
 def test_patience_has_an_end(monkeypatch):
-    monkeypatch.setattr(calls, "PATIENCE", 0.05)
-    monkeypatch.setattr(calls.Tries.__init__, "__defaults__", (0.05,))
+    monkeypatch.setattr(calls, "_FIRST_PATIENCE", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
 
@@ -119,6 +118,23 @@ def test_patience_has_an_end(monkeypatch):
 def test_what_is_no_url_of_a_server_is_refused(url):
     with pytest.raises(Refused, match="for server"):
         Client(Calls(Target(url=url))).jobs()
+
+
+def test_something_else_at_the_address_is_told():
+    with (
+        Scripted((200, ["a", "list"])) as server,
+        pytest.raises(PlatformError, match="not a Danlu"),
+    ):
+        server.client.hello()
+
+
+@pytest.mark.parametrize("token", ["a\nb", "中"])
+def test_a_token_that_cannot_be_sent_is_refused_at_once(token):
+    client = Client(Calls(Target(url="http://127.0.0.1:1", token=token)))
+    with pytest.raises(NotAllowed, match="characters"):
+        client.jobs()
+    with pytest.raises(Refused, match="for token"):
+        client.submit({}, token=token)
 
 
 def test_a_name_is_sent_as_it_is_and_never_as_a_path():

@@ -109,6 +109,8 @@ def bring_down(settings: Settings) -> int | None:
 
     None when there was none.
     """
+    if not settings.home.exists():
+        return None
     with _starter(settings):
         if _hello(settings) is None:
             # One that was killed is not to come back on TCP either.

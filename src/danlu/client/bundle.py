@@ -6,7 +6,7 @@ and the small files beside it.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -29,24 +29,37 @@ class Bundle:
     root: Path
     files: tuple[PurePosixPath, ...]
     entry: str = ""
-    left_out: tuple[PurePosixPath, ...] = ()  # files beside a single one, too large to come along
+    # Files beside a single one, too large to come along; folders of data inside a directory.
+    left_out: tuple[PurePosixPath, ...] = ()
 
 
-def select(path: Path, limits: Settings) -> Bundle:
-    """Return what belongs to the code at ``path``.
+def select(path: Path, limits: Settings, without: Sequence[Path] = ()) -> Bundle:
+    """Return what belongs to the code at ``path``; folders in ``without`` hold data, not code.
 
     Raises:
         Refused: it is not there, leads outside by a link, or is over ``code_limit`` or
             ``code_files``; names the largest files.
     """
     if path.is_dir():
-        bundle = Bundle(path, tuple(_walk(path, Ignored.of(path))))
+        bundle = _directory(path, without)
     elif path.is_file():
         bundle = _single(path)
     else:
         raise Refused(f"There is no file or directory {os.fspath(path)!r}.")
     _check(bundle, limits)
     return bundle
+
+
+def _directory(path: Path, without: Sequence[Path]) -> Bundle:
+    root = path.resolve()
+    data = [
+        PurePosixPath(folder.resolve().relative_to(root).as_posix())
+        for folder in without
+        if folder.resolve() != root and folder.resolve().is_relative_to(root)
+    ]
+    found = _walk(path, Ignored.of(path))
+    kept = tuple(name for name in found if not any(name.is_relative_to(d) for d in data))
+    return Bundle(path, kept, left_out=tuple(d for d in data if (path / d).exists()))
 
 
 def pack(bundle: Bundle) -> tuple[Path, str]:

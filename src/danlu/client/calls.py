@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 from danlu.client.connection import Answer, Target, Unreachable, Wire
-from danlu.errors import Unavailable
+from danlu.errors import Refused, Unavailable
 
 PATIENCE = 60.0  # seconds a call tries again before it gives up
+_FIRST_PATIENCE = 5.0  # with a server elsewhere that has never answered
 _SLOWEST = 2.0  # seconds between two tries, at most
 
 
@@ -39,12 +40,15 @@ class Calls:
     def __init__(self, target: Target, revive: Callable[[], Target] | None = None) -> None:
         self._wire = Wire(target)
         self._revive = revive
+        self._answered = revive is not None
 
     def once(self, method: str, path: str) -> Answer:
         return self._wire.exchange(method, path)
 
     def post(self, path: str, body: Mapping[str, Any], token: str = "") -> Answer:
         headers = {"Content-Type": "application/json"}
+        if not (token.isascii() and token.isprintable()):
+            raise Refused(f"Got {token!r} for token.", hint="Letters, digits and marks of ASCII.")
         if token:
             headers["Client-Token"] = token
         return self.call("POST", path, body=json.dumps(body).encode(), headers=headers)
@@ -62,17 +66,19 @@ class Calls:
         """Send a request until it is answered. It may be done more than once.
 
         Raises:
-            Unavailable: for a minute nobody answered.
+            Unavailable: nobody answered for a minute, or ever.
             DanluError: the server's own answer, when it is an error.
         """
-        tries = tries or Tries()
+        tries = tries or Tries(PATIENCE if self._answered else _FIRST_PATIENCE)
         while True:
             if body is not None and not isinstance(body, bytes):
                 body.seek(0)
             try:
-                return self._wire.exchange(
+                answer = self._wire.exchange(
                     method, path, body=body, headers=headers, timeout=timeout
                 )
+                self._answered = True
+                return answer
             except Unreachable as error:
                 tries.next(f"No answer from {self._wire.target} ({error}).")
                 self._bring_back(tries)

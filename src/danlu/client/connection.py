@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from danlu.client.errors import error_of
-from danlu.errors import NotAllowed, Refused
+from danlu.errors import NotAllowed, PlatformError, Refused
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
@@ -32,9 +32,13 @@ class Answer:
     body: bytes
 
     def json(self) -> dict[str, Any]:
-        value = json.loads(self.body)
+        """Raises: PlatformError when it is none: something else answers at that address."""
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            value = None
         if not isinstance(value, dict):
-            raise ValueError(value)
+            raise PlatformError("What answers there is not a Danlu server.")
         return value
 
 
@@ -89,7 +93,11 @@ class Wire:
             sending = {**(headers or {}), **_bearer(self.target.token)}
             _send(connection, method, path, body, sending)
             answer = _read(connection.getresponse())
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except socket.gaierror as error:
+            if error.errno == socket.EAI_NONAME:
+                raise Refused(f"There is no host of the name in {self.target}.") from None
+            raise Unreachable(str(error)) from error
+        except (OSError, http.client.HTTPException) as error:
             self.close()
             raise Unreachable(f"{type(error).__name__}: {error}") from error
         if answer.status >= 400:
@@ -140,11 +148,13 @@ def _read(response: "HTTPResponse") -> Answer:
 def _error(answer: Answer) -> Exception:
     try:
         return error_of(answer.status, answer.json())
-    except ValueError:
+    except PlatformError:
         return error_of(answer.status, {})
 
 
 def _bearer(token: str) -> dict[str, str]:
+    if not (token.isascii() and token.isprintable()):
+        raise NotAllowed("The token holds characters that no token has.")
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
