@@ -144,13 +144,14 @@ class ContentCache:
         shelf = self._shelf
         with shelf.locked(digest, waiting):
             # Pinned under the lock: evict() looks for pins under the same one.
-            self.pin(owner, digest)
+            new = shelf.pin(_checked(owner), digest)
             try:
                 if info := shelf.find(digest):
                     return CachedTree(shelf.tree(digest), digest, info.size, hit=True)
                 size = self._put(digest, uri, make)
             except BaseException:
-                shelf.unpin(owner, digest)
+                if new:
+                    shelf.unpin(owner, digest)
                 raise
         self.evict()
         return CachedTree(shelf.tree(digest), digest, size, hit=False)

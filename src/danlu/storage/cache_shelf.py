@@ -71,12 +71,16 @@ class Shelf:
             self._clear_unfinished(digest)
         return size
 
-    def pin(self, owner: str, digest: str) -> None:
+    def pin(self, owner: str, digest: str) -> bool:
+        """Tell whether the pin is new."""
         while True:
             (self._pins / owner).mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # unpinned by another task just now: again
-                (self._pins / owner / digest).touch()
-                return
+                try:
+                    (self._pins / owner / digest).touch(exist_ok=False)
+                except FileExistsError:
+                    return False
+                return True
 
     def unpin(self, owner: str, digest: str | None = None) -> None:
         if digest is None:
