@@ -104,7 +104,7 @@ def test_an_acknowledged_job_is_there_and_there_once(house):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_an_acknowledged_job_is_there_and_there_once_many_times(house):
     told, listed = submit_while_killing(house, rounds=300, seed=21)
 
