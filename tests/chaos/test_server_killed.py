@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.client import connect
+from danlu.client import bundle, connect
 from danlu.settings import load
 from danlu.taskdir.process import marked
 
@@ -62,7 +62,9 @@ def submit_under_fire(settings, tmp_path, count, seed):
     code.mkdir()
     (code / "train.py").write_text(WORDS)
     client = connect(settings)
-    uri = client.upload_code(code)
+    archive, _ = bundle.pack(bundle.select(code, settings))
+    uri = client.upload_code(archive)
+    archive.unlink()
     killer = Killer(settings.home, seed)
     killer.start()
     try:

@@ -204,3 +204,34 @@ def test_values_reach_the_script_byte_for_byte(person):
     done = person.types("run", script, "-p", f"note={odd}", "-p", "empty=")
 
     assert ascii([f"--note={odd}", "--empty="]) in done.stdout
+
+
+def test_data_and_outputs_inside_the_code_directory_are_no_code(person):
+    person.script(
+        "import os, sys\n"
+        "print('code', sorted(os.listdir(os.path.dirname(os.path.abspath(__file__)))))\n"
+        "open(sys.argv[2].split('=', 1)[1] + '/model.txt', 'w').write('m')\n"
+    )
+    for name in ("data", "out"):
+        (person.folder / "code" / name).mkdir()
+        (person.folder / "code" / name / "old.txt").write_text("x")
+
+    words = ["--data-url", "code/data", "--train-url", "code/out"]
+    done = person.types("run", "code", *words)
+    person.types("run", "code", *words)
+
+    assert "code ['train.py']" in done.stdout
+    assert "left out of the code: data, out" in done.stderr
+    assert (person.folder / "code" / "out" / "model.txt").read_text() == "m"
+
+
+def test_code_may_come_as_an_archive(person):
+    import tarfile
+
+    script = person.script("print('from an archive')\n")
+    with tarfile.open(person.folder / "code.tar.gz", "w:gz") as tar:
+        tar.add(script, "train.py")
+
+    done = person.types("run", "code.tar.gz", "--boot-file", "train.py")
+
+    assert done.stdout == "from an archive\n"

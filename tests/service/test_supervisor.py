@@ -108,6 +108,7 @@ def test_a_lost_agent_is_retried_after_a_delay_with_a_new_attempt(house, request
     house.executor.lose(job.id, 1, "worker-0")
     house.tick()
     assert house.service.get(job.id).state is JobState.QUEUED
+    assert house.executor.held() == []
 
     house.tick(seconds=10)
 

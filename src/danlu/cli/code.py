@@ -1,5 +1,6 @@
 """The code of a job: from a path on this machine to a URI the server knows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -11,15 +12,17 @@ if TYPE_CHECKING:
     from danlu.cli.session import Session
 
 PREFERRED = ("train.py", "main.py")
+ARCHIVES = (".tar.gz", ".tgz", ".zip")
 
 
 @dataclass(frozen=True)
 class Code:
-    """``folder`` is None for code that is in a store already."""
+    """``folder`` is None for code that is packed, or in a store already."""
 
     path: str
     boot_file: str
     folder: Path | None = None
+    packed: bool = False
     files: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
@@ -39,11 +42,12 @@ def locate(path: str, boot_file: str) -> Code:
     Raises:
         Refused: it is not there, or the file to start cannot be told.
     """
-    if is_uri(path):
+    place = Path(path).expanduser()
+    packed = not is_uri(path) and place.is_file() and path.endswith(ARCHIVES)
+    if is_uri(path) or packed:
         if not boot_file:
             raise Refused(say("code.uri_needs_boot_file", path=path))
-        return Code(path, boot_file)
-    place = Path(path).expanduser()
+        return Code(path, boot_file, packed=packed)
     if place.is_file():
         if boot_file and Path(boot_file).name != place.name:
             raise Refused(say("code.two_boot_files", path=path, boot_file=repr(boot_file)))
@@ -87,14 +91,19 @@ def _choices(names: list[str]) -> str:
     return say("code.choices", names=shown) if names else say("code.name_one")
 
 
-def send(session: "Session", code: Code) -> tuple[str, Code]:
-    """Pack and upload ``code``; return its URI, and the code with what was packed for a file."""
+def send(session: "Session", code: Code, data: Sequence[Path] = ()) -> tuple[str, Code]:
+    """Pack and upload ``code``; return its URI, and the code with what was packed for a file.
+
+    Folders of ``data`` inside a code directory stay where they are.
+    """
+    path = Path(code.path).expanduser()
+    if code.packed:
+        return session.client.upload_code(path), code
     if code.folder is None:
         return code.path, code
     from danlu.client import bundle
 
-    path = Path(code.path).expanduser()
-    selected = bundle.select(path, session.settings)
+    selected = bundle.select(path, session.settings, data)
     archive, _ = bundle.pack(selected)
     try:
         uri = session.client.upload_code(archive)

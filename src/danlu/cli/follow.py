@@ -5,6 +5,7 @@ import shutil
 import threading
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from danlu.cli.layout import cut
@@ -18,13 +19,18 @@ View = Mapping[str, Any]
 
 DETACHED = 130
 _EVERY = 0.5
+_OURS = "[danlu] "
 
 
-def follow(session: Session, view: View, **selection: Any) -> int:
-    """Print log lines to stdout until the job ends; return the command's exit code."""
+def follow(session: Session, view: View, *, ours_apart: bool = False, **selection: Any) -> int:
+    """Print log lines to stdout until the job ends; return the command's exit code.
+
+    ``ours_apart``: lines of the platform go to stderr, so that stdout is the script's alone.
+    """
     try:
         with Moving(session, view["id"]) as moving:
-            show_lines(session, view["id"], on_partial=moving.begun, **selection)
+            show = partial(show_lines, session, view["id"], ours_apart=ours_apart)
+            show(on_partial=moving.begun, **selection)
         ended = session.client.wait(view["id"])
     except KeyboardInterrupt:
         session.screen.move("")
@@ -35,7 +41,9 @@ def follow(session: Session, view: View, **selection: Any) -> int:
     return tell_end(session, ended)
 
 
-def show_lines(session: Session, reference: str, **selection: Any) -> None:
+def show_lines(
+    session: Session, reference: str, *, ours_apart: bool = False, **selection: Any
+) -> None:
     """Print every line of a job as it comes; names of tasks only where there are several."""
     several: bool | None = None
     for line in session.client.follow(reference, **selection):
@@ -44,7 +52,11 @@ def show_lines(session: Session, reference: str, **selection: Any) -> None:
             continue
         if several is None:
             several = has_several(session.client.job(reference))
-        session.screen.data(with_task(session, line.task, line.text) if several else line.text)
+        text = with_task(session, line.task, line.text) if several else line.text
+        if ours_apart and line.text.startswith(_OURS):
+            session.screen.note(session.screen.paint(text, "dim", session.screen.err))
+        else:
+            session.screen.data(text)
 
 
 def has_several(view: View) -> bool:
@@ -128,10 +140,10 @@ class Moving:
             self._thread.join(1)  # a server that hangs must not hold a person who leaves
             self._session.screen.move("")
 
-    def begun(self, partial: Mapping[str, str]) -> None:
+    def begun(self, lines: Mapping[str, str]) -> None:
         """Take the lines tasks have begun; the state after the last carriage return counts."""
         if self._thread is not None and self._session.screen.columns:
-            texts = [text.rstrip("\r").rpartition("\r")[2] for text in partial.values()]
+            texts = [text.rstrip("\r").rpartition("\r")[2] for text in lines.values()]
             self._begun = next((text for text in texts if text), "")
             self._draw(self._begun)
 

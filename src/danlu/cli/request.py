@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from danlu.cli.code import is_uri
 from danlu.errors import Refused
@@ -35,6 +36,14 @@ def with_places(request: Mapping[str, Any], base: Path | None = None) -> dict[st
                 for key, value in placed[name].items()
             }
     return placed
+
+
+def local_places(request: Mapping[str, Any]) -> list[Path]:
+    """Return the folders and files of this machine that a request's channels name."""
+    named = [uri for field in NAMED_CHANNELS for uri in (request.get(field) or {}).values()]
+    uris = [*(request.get(field) for field in CHANNELS), *named]
+    local = (uri for uri in uris if isinstance(uri, str) and uri.startswith("file://"))
+    return [Path(unquote(uri.removeprefix("file://"))) for uri in local]
 
 
 def secrets(names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,10 @@ from typing import Any
 from danlu.cli import render_plan
 from danlu.cli.code import Code, send
 from danlu.cli.follow import follow
+from danlu.cli.request import local_places
 from danlu.cli.session import Session
+from danlu.errors import Refused
+from danlu.words import say
 
 _LISTED = 12
 
@@ -24,7 +27,13 @@ class Submission:
 
 def prepare(session: Session, submission: Submission) -> dict[str, Any]:
     """Upload the code and return the whole request."""
-    uri, code = send(session, submission.code)
+    data = local_places(submission.request)
+    if data and session.settings.server:
+        raise Refused(
+            say("run.local_elsewhere", path=str(data[0]), server=session.settings.server),
+            hint=say("run.local_elsewhere.hint"),
+        )
+    uri, code = send(session, submission.code, data)
     if not session.json:
         _tell_packed(session, code)
     request = {**submission.request, "code": uri, "boot_file": code.boot_file}
@@ -79,4 +88,4 @@ def accepted(
             session.screen.say("run.follow_with", name=view["name"])
     else:
         session.screen.say("run.accepted", name=view["name"])
-    return 0 if detach else follow(session, view)
+    return 0 if detach else follow(session, view, ours_apart=True)

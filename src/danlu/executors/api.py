@@ -63,5 +63,8 @@ class Executor(Protocol):
     def held(self) -> Sequence[str]:
         """Return the ids of all jobs that hold room."""
 
+    def clear(self, job_id: str) -> None:
+        """Remove the scratch of a job whose outputs are safe; its logs and outcomes stay."""
+
     def remove(self, job_id: str) -> None:
         """Forget every file of an ended job."""

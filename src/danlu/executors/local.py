@@ -103,6 +103,9 @@ class LocalExecutor:
         with self._lock:
             return self._reservations.jobs()
 
+    def clear(self, job_id: str) -> None:
+        _remove_tree(self._settings.work / _checked(job_id))
+
     def remove(self, job_id: str) -> None:
         self.release(job_id)
         for folder in (self._settings.work, self._settings.jobs):

@@ -12,6 +12,7 @@ from danlu.service.jobs import Service
 from danlu.service.keys import SecretFiles
 from danlu.service.supervisor import Supervisor
 from danlu.settings import Settings
+from danlu.storage.locate import Stores
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Platform:
 def build(settings: Settings) -> Platform:
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     records = open_records(settings.database)
+    Stores(settings.store).sweep()
     secrets = SecretFiles(settings.home / "secrets")
     wake: Callable[[], None] = lambda: supervisor.wake()  # noqa: E731
     executor = LocalExecutor(settings, wake=wake)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from danlu.executors.api import Executor
 from danlu.job.job import Job
-from danlu.job.state import JobState
+from danlu.job.state import JobState, Reason
 from danlu.records.api import Records
 from danlu.service.keys import SecretFiles
 from danlu.settings import Settings
@@ -17,6 +17,12 @@ log = logging.getLogger(__name__)
 
 _HOUR = 3600.0
 _ENDED = tuple(state for state in JobState if state.final)
+
+
+# Ended so, a task may hold outputs that reached no store: they stay until the job is removed.
+_UNSAFE = frozenset(
+    {Reason.STORE_UNAVAILABLE, Reason.AGENT_LOST, Reason.DISK_FULL, Reason.PLATFORM_FAILED}
+)
 
 
 class Ending:
@@ -41,6 +47,8 @@ class Ending:
         """Give back everything an ended job held. Harmless when repeated."""
         self._secrets.drop(job.id)
         self.room_of(job.id)
+        if _outputs_are_safe(job):
+            self._executor.clear(job.id)
 
     def room_of(self, job_id: str) -> None:
         self._executor.release(job_id)
@@ -62,3 +70,9 @@ class Ending:
                 if job.ended is not None and job.ended < oldest:
                     self._executor.remove(job.id)
             before = page[-1].id
+
+
+def _outputs_are_safe(job: Job) -> bool:
+    return job.reason not in _UNSAFE and all(
+        task.outcome is not None and task.outcome.reason not in _UNSAFE for task in job.tasks
+    )

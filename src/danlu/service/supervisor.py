@@ -153,6 +153,8 @@ class Supervisor:
         saved = self._save(moved)
         if saved is not None and saved.state.final:
             self._ending.of(saved)
+        elif saved is not None and saved.state is JobState.QUEUED:
+            self._executor.release(saved.id)  # others may run while the retry waits
         return saved
 
     def _again(self, job: Job) -> Job:

@@ -30,6 +30,7 @@ class ClockworkExecutor:
     tasks: dict[tuple[str, int, str], TaskStatus] = field(default_factory=dict)
     started: list[str] = field(default_factory=list)  # job/attempt/task, in order, once each start
     secrets: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    cleared: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     _ticks: "itertools.count[int]" = field(default_factory=itertools.count)
 
@@ -84,6 +85,9 @@ class ClockworkExecutor:
 
     def held(self) -> Sequence[str]:
         return list(self.places)
+
+    def clear(self, job_id: str) -> None:
+        self.cleared.append(job_id)
 
     def remove(self, job_id: str) -> None:
         self.removed.append(job_id)

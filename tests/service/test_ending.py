@@ -1,0 +1,45 @@
+import pytest
+
+from danlu.job.state import Reason
+
+
+def ended(house, request_of, reason):
+    job = house.service.submit({**request_of, "retries": 0})
+    house.tick()
+    house.executor.end(job.id, 1, "worker-0", reason=reason)
+    house.tick()
+    return job
+
+
+@pytest.mark.parametrize("reason", [Reason.DONE, Reason.SCRIPT_FAILED, Reason.STOPPED_BY_USER])
+def test_scratch_is_removed_when_the_outputs_are_in_the_store(house, request_of, reason):
+    job = ended(house, request_of, reason)
+
+    assert house.executor.cleared == [job.id]
+
+
+@pytest.mark.parametrize("reason", [Reason.STORE_UNAVAILABLE, Reason.DISK_FULL])
+def test_outputs_that_reached_no_store_are_kept(house, request_of, reason):
+    ended(house, request_of, reason)
+
+    assert house.executor.cleared == []
+
+
+def test_outputs_of_a_lost_agent_are_kept(house, request_of):
+    job = house.service.submit({**request_of, "retries": 0})
+    house.tick()
+    house.executor.lose(job.id, 1, "worker-0")
+    house.tick()
+
+    assert house.executor.cleared == []
+
+
+def test_logs_are_thrown_away_when_their_days_are_over(house, request_of):
+    old = ended(house, request_of, Reason.DONE)
+    house.now += 29 * 24 * 3600
+    young = ended(house, request_of, Reason.DONE)
+    house.tick(seconds=2 * 24 * 3600)
+
+    assert house.executor.removed == [old.id]
+    assert house.service.get(young.id).name
+    assert house.service.get(old.id).name
