@@ -8,8 +8,8 @@ import builtins
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
 from typing import Any
 
 _ONE = (
@@ -28,12 +28,12 @@ def install(mapped: Mapping[str, str]) -> None:
 
     for name in _ONE:
         if hasattr(os, name):
-            _replace(os, name, _first(getattr(os, name), real))
+            _replace(os, name, _Mapped(getattr(os, name), real, ("path",)))
     for name in _TWO:
-        _replace(os, name, _first_two(getattr(os, name), real))
-    opened = _first(io.open, real)
+        _replace(os, name, _Mapped(getattr(os, name), real, ("src", "dst")))
+    opened = _Mapped(io.open, real, ("file",))
     builtins.open = io.open = opened
-    io.open_code = _first(io.open_code, real)
+    io.open_code = _Mapped(io.open_code, real, ("path",))
     _renew_pathlib()
 
 
@@ -53,29 +53,28 @@ def translate(path: Any, mapped: Mapping[str, str]) -> Any:
     return path
 
 
-def _first(function: Callable[..., Any], real: Callable[[Any], Any]) -> Callable[..., Any]:
-    @wraps(function)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        if args:
-            args = (real(args[0]), *args[1:])
-        for name in ("path", "file"):
+class _Mapped:
+    """A function of Python's that is given real paths.
+
+    Not a function itself: classes keep such functions as attributes (pathlib of Python 3.10
+    does), and a function would be bound to their instances there.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], real: Callable[[Any], Any], names: Sequence[str]
+    ) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._real = real
+        self._names = names  # of the paths among its arguments
+        self._count = 2 if "src" in names else 1
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        paths = map(self._real, args[: self._count])
+        for name in self._names:
             if name in kwargs:
-                kwargs[name] = real(kwargs[name])
-        return function(*args, **kwargs)
-
-    return mapped
-
-
-def _first_two(function: Callable[..., Any], real: Callable[[Any], Any]) -> Callable[..., Any]:
-    @wraps(function)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        args = (*map(real, args[:2]), *args[2:])
-        for name in ("src", "dst"):
-            if name in kwargs:
-                kwargs[name] = real(kwargs[name])
-        return function(*args, **kwargs)
-
-    return mapped
+                kwargs[name] = self._real(kwargs[name])
+        return self._function(*paths, *args[self._count :], **kwargs)
 
 
 def _replace(module: Any, name: str, function: Callable[..., Any]) -> None:
@@ -93,5 +92,5 @@ def _renew_pathlib() -> None:
         return
     for name in (*_ONE, *_TWO):
         if hasattr(accessor, name) and hasattr(os, name):
-            setattr(accessor, name, staticmethod(getattr(os, name)))
-    accessor.open = staticmethod(io.open)
+            setattr(accessor, name, getattr(os, name))
+    accessor.open = io.open
