@@ -1,5 +1,6 @@
 """A home of its own, a plan in it, and the real agent on that plan."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from danlu.agent.cgroup import ControlGroup, own_group
 from danlu.job.job import new_id
 from danlu.job.plan import Command, Fetch, Isolation, Limits, Place, Push, Task
 from danlu.job.status import Outcome
@@ -135,7 +137,17 @@ class Bench:
                 process.kill()
             process.wait()
         for pid in marked(f"{self.job_id}/"):
-            os.kill(pid, 9)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
+        self._remove_groups()
+
+    def _remove_groups(self) -> None:
+        """Those of agents we killed."""
+        parent = own_group()
+        for folder in parent.glob(f"danlu-{self.job_id}-*") if parent else ():
+            group = ControlGroup(folder)
+            until(lambda group=group: not group.pids())
+            group.remove()
 
 
 def until(condition: Callable[[], object], *, seconds: float = 30) -> None:

@@ -4,11 +4,15 @@ Only what every cgroup v2 has is used: membership survives setsid and double for
 ``cgroup.kill`` ends all members at once.
 """
 
+import contextlib
 import logging
 import os
+import time
 from pathlib import Path
 
 log = logging.getLogger(__name__)
+
+_STALE = 3600.0  # a group is empty until its agent has fetched everything
 
 
 class ControlGroup:
@@ -41,9 +45,10 @@ class ControlGroup:
 
 def create(name: str) -> ControlGroup | None:
     """Make a group below our own; None where there is no cgroup v2 we may write to."""
-    parent = _own()
+    parent = own_group()
     if parent is None:
         return None
+    sweep(parent, time.time() - _STALE)
     group = ControlGroup(parent / f"danlu-{name}")
     try:
         group.folder.mkdir(exist_ok=True)
@@ -61,7 +66,16 @@ def machine_memory_kills() -> int:
     return _number_after(_read(Path("/proc/vmstat")), "oom_kill")
 
 
-def _own() -> Path | None:
+def sweep(parent: Path, before: float) -> None:
+    """Remove the empty groups of agents that were killed; the kernel keeps those in use."""
+    for folder in parent.glob("danlu-*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_ctime < before:
+                folder.rmdir()
+
+
+def own_group() -> Path | None:
+    """Return the folder of the group this process is in."""
     root = _mount_point(_read(Path("/proc/mounts")))
     own = next(
         (line[3:] for line in _read(Path("/proc/self/cgroup")).splitlines() if line[:3] == "0::"),

@@ -1,0 +1,118 @@
+"""Groups of processes, where the machine lets us have them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from danlu.agent import cgroup
+from danlu.agent.processes import Processes, descendants
+
+
+@pytest.fixture
+def group():
+    made = cgroup.create(f"test-{os.getpid()}")
+    if made is None:
+        pytest.skip("no cgroup here that we may write to")
+    yield made
+    made.kill()
+    made.remove()
+
+
+def test_members_end_at_once_and_the_group_goes(group, until):
+    command = f"echo $$ > '{group.folder}/cgroup.procs'; trap '' TERM; sleep 60 & sleep 60"
+    process = subprocess.Popen(["sh", "-c", command], start_new_session=True)
+    until(lambda: len(group.pids()) == 3)
+
+    group.kill()
+
+    assert process.wait(10) == -signal.SIGKILL
+    until(lambda: not group.pids())
+    group.remove()
+    assert not group.folder.exists()
+
+
+def test_groups_that_are_empty_and_old_are_swept(tmp_path):
+    for name in ("danlu-old", "danlu-used", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "danlu-used" / "cgroup.procs").touch()
+
+    cgroup.sweep(tmp_path, time.time() + 10)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["danlu-used", "other"]
+
+
+def test_young_groups_are_left_alone(tmp_path):
+    (tmp_path / "danlu-new").mkdir()
+
+    cgroup.sweep(tmp_path, time.time() - 10)
+
+    assert (tmp_path / "danlu-new").exists()
+
+
+@pytest.mark.parametrize(
+    ("mounts", "found"),
+    [
+        ("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "/sys/fs/cgroup"),
+        (
+            "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n"
+            "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n",
+            "/sys/fs/cgroup/unified",
+        ),
+        ("cgroup2 /mnt/a\\040b cgroup2 rw 0 0\n", "/mnt/a b"),
+        ("cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n", None),
+        ("", None),
+    ],
+)
+def test_the_mount_is_found_wherever_it_is(mounts, found):
+    assert cgroup._mount_point(mounts) == found
+
+
+def test_kills_for_memory_are_counted():
+    assert cgroup.machine_memory_kills() >= 0
+
+
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+def test_processes_are_found_by_their_mark_alone(until):
+    """As an executor finds them when their agent is gone."""
+    mark = f"test/{os.getpid()}/worker-0"
+    process = subprocess.Popen(SLEEPER, env={**os.environ, "DANLU_TASK": mark})
+    processes = Processes(mark, None)
+    until(lambda: process.pid in processes.pids())
+
+    processes.send(signal.SIGTERM)
+
+    assert process.wait(10) == -signal.SIGTERM
+
+
+def test_descendants_do_not_include_oneself_or_strangers():
+    process = subprocess.Popen(SLEEPER)
+
+    found = descendants(os.getpid())
+
+    assert process.pid in found
+    assert not found & {os.getpid(), os.getppid(), 1}
+    process.kill()
+    process.wait()
+
+
+def test_a_process_the_kernel_does_not_let_go_is_given_up():
+    """A clock that runs: a minute passes with every look."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 61
+        return now[0]
+
+    class Stuck(Processes):
+        def pids(self) -> set[int]:
+            return {2**22 + 1}  # past the greatest pid there can be
+
+    stuck = Stuck("x", None, clock=clock, sleep=lambda _: None)
+
+    assert stuck.kill() == {2**22 + 1}
