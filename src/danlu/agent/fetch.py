@@ -3,7 +3,6 @@
 import errno
 import logging
 import os
-import shutil
 import stat
 import time
 from pathlib import Path
@@ -100,6 +99,8 @@ def copy_tree(source: Path, target: Path) -> None:
 
 
 def _copy_file(source: str, target: Path) -> None:
+    import shutil
+
     mode = stat.S_IMODE(os.stat(source).st_mode) | stat.S_IWUSR
     with open(source, "rb") as reader:
         # A file system that shares blocks copies nothing at all.

@@ -8,7 +8,6 @@ reserve     room to tell how it ended when the disk is full
 """
 
 import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,6 +122,8 @@ def within(path: str, folder: str) -> bool:
 
 def remove(folder: Path) -> None:
     """Remove a folder whatever the modes inside: an overlay leaves directories nobody may read."""
+    import shutil  # with its compressors a tenth of an agent's start
+
     for path, folders, _ in os.walk(folder):
         for name in folders:
             child = os.path.join(path, name)
