@@ -122,7 +122,7 @@ def within(path: str, folder: str) -> bool:
 
 def remove(folder: Path) -> None:
     """Remove a folder whatever the modes inside: an overlay leaves directories nobody may read."""
-    import shutil  # with its compressors a tenth of an agent's start
+    import shutil  # on use: it brings the compressors along
 
     for path, folders, _ in os.walk(folder):
         for name in folders:
