@@ -96,8 +96,9 @@ def test_two_jobs_never_see_each_others_cache(each_bench, until):
         time.sleep(60)
     """
     logs = []
-    for name in ("one", "two"):
-        each_bench.job_id = name.ljust(12, "0")
+    ids = {"one": each_bench.job_id, "two": each_bench.job_id[::-1]}
+    for name, job_id in ids.items():
+        each_bench.job_id = job_id
         files = each_bench.plan(script, args=(name,))
         each_bench.start(files)
         until(lambda files=files: "now [" in each_bench.log(files))
@@ -105,9 +106,41 @@ def test_two_jobs_never_see_each_others_cache(each_bench, until):
 
     assert "cache []\nnow ['one']\n" in logs[0]
     assert "cache []\nnow ['two']\n" in logs[1]
-    for name in ("one", "two"):
-        each_bench.job_id = name.ljust(12, "0")
+    for job_id in ids.values():
+        each_bench.job_id = job_id
         each_bench.close()
+
+
+def test_one_job_reaches_no_process_of_another(bench, until):
+    first = bench.plan(
+        "open('/cache/secret', 'w')\nimport time\nprint('ready', flush=True)\ntime.sleep(60)"
+    )
+    bench.start(first)
+    until(lambda: "ready" in bench.log(first))
+    (script, *_) = bench.processes()
+    bench.job_id = bench.job_id[::-1]
+    second = bench.plan(f"""
+        import os
+        reached = []
+        try:
+            reached.append(os.listdir("/proc/{script}/root/cache"))
+        except OSError as error:
+            print("files:", type(error).__name__)
+        try:
+            os.kill({script}, 0)
+            reached.append("signal")
+        except OSError as error:
+            print("signal:", type(error).__name__)
+        os.makedirs("/cache/a"), os.makedirs("/cache/b"), open("/cache/a/x", "w")
+        os.rename("/cache/a/x", "/cache/b/x")
+        print("reached", reached, os.listdir("/cache/b"))
+    """)
+
+    bench.run(second)
+
+    assert "reached [] ['x']" in bench.log(second)
+    bench.job_id = bench.job_id[::-1]
+    bench.close()
 
 
 def test_the_rest_of_the_machine_is_as_it_was(bench):

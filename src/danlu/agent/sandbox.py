@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from danlu.agent import kernel
+from danlu.agent import kernel, landlock
 from danlu.agent.root import Overlay, Root, build
 
 ORDER, TROUBLE = 3, 4  # descriptors
@@ -91,6 +91,8 @@ def change_root(namespace: str, root: Root) -> Sequence[str]:
         kernel.unshare(kernel.CLONE_NEWNS)
     lost = build(root, user=user)
     kernel.pivot_root(root.folder)
+    if not landlock.draw_line():
+        lost = [*lost, "landlock"]
     if user and uid != 0:
         # The cache is read-only for everybody; in the overlay its files are the script's own.
         kernel.keep_capabilities(frozenset({kernel.CAP_DAC_OVERRIDE, kernel.CAP_FOWNER}))
