@@ -129,13 +129,14 @@ def _working_dir(spec: JobSpec, code: str) -> str:
 def _distributed(place: Place) -> Mapping[str, str]:
     if "ps" not in place.peers:
         return {}
-    return {
+    flags = {
         "job_name": place.role,
         "task_index": str(place.index),
         "ps_hosts": ",".join(place.peers["ps"]),
         "worker_hosts": ",".join(place.peers["worker"]),
-        "num_gpus": str(len(place.gpus)),
     }
+    # A parameter server computes nothing: the service tells it of no GPUs.
+    return {**flags, "num_gpus": str(len(place.gpus))} if place.role == "worker" else flags
 
 
 def _environment(place: Place, code: str) -> Mapping[str, str]:

@@ -68,12 +68,26 @@ class Fetch:
 class Push:
     """A directory to mirror while the script runs and to complete when it has ended.
 
-    A retry finds here what earlier attempts left at ``uri``.
+    A retry finds here what earlier attempts left at ``uri``. With ``pack`` the directory is not
+    mirrored: when the script has ended it becomes one archive of that name below ``uri``.
     """
 
     path: str  # as the script sees it
     uri: str
     what: str
+    pack: str = ""  # e.g. 'model.tar.gz'
+
+
+@dataclass(frozen=True)
+class Install:
+    """Packages the code asks for, installed beside the runtime's before the script starts.
+
+    ``package``: a folder with a setup.py, as ``python setup.py install`` would install it;
+    else a requirements file, where wheels may lie beside it. What is not there is passed over.
+    """
+
+    path: str  # as the script sees it
+    package: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +97,10 @@ class Command:
     run: str  # absolute path of a file, or a dotted module name
     args: tuple[str, ...] = ()
     module: bool = False
+    functions: bool = False  # the file holds functions that a driver of ours calls
+    install: tuple[Install, ...] = ()
+    before: str = ""  # a shell command of the user's; the job fails when it does
+    after: str = ""  # another, run in any case when the script has ended
     cwd: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
     sys_path: tuple[str, ...] = ()
