@@ -11,13 +11,14 @@ import os
 import sys
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
 from danlu.errors import Conflict, InvalidJob, NotFound, Refused
 from danlu.executors.api import Capacity
 from danlu.job.job import Change, Job, new_id
+from danlu.job.output import Line, Lines
 from danlu.job.plan import Command, Place, Task
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState, Reason
@@ -29,21 +30,6 @@ from danlu.taskdir.log import Chunk
 class Planned:
     job: Job
     tasks: tuple[Task, ...]
-
-
-@dataclass(frozen=True)
-class Line:
-    task: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Lines:
-    lines: tuple[Line, ...]
-    cursor: str
-    ended: bool
-    attempt: int
-    partial: dict[str, str] = field(default_factory=dict)
 
 
 class FakeService:

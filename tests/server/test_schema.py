@@ -4,7 +4,8 @@ from asking import Asker
 
 SCHEMAS = {
     "CapacityView", "CauseView", "Change", "CodeView", "Command", "ErrorDetail", "ErrorView",
-    "Failure", "FaultView", "Fetch", "Frame", "HelloView", "Isolation", "JobSpec", "JobState",
+    "Failure", "FaultView", "Fetch", "Frame", "HelloView", "Install", "Isolation", "JobSpec",
+    "JobState",
     "JobSummary", "JobView", "JobsPage", "Limits", "LineView", "LinesView", "Outcome", "Phase",
     "Place", "PlanBody", "PlanView", "Progress", "Push", "Reason", "RerunBody", "Resources",
     "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer",

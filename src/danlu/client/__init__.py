@@ -3,6 +3,7 @@
 Start reading at ``api.py``.
 """
 
-from danlu.client.api import Client, Line, Lines, connect
+from danlu.client.api import Client, connect
+from danlu.job.output import Line, Lines
 
 __all__ = ["Client", "Line", "Lines", "connect"]

@@ -14,30 +14,11 @@ from typing import Any
 from danlu.client.calls import PATIENCE, Calls, Tries
 from danlu.client.connection import Target
 from danlu.errors import NotFound, WaitTimedOut
+from danlu.job.output import Line, Lines
 from danlu.settings import Settings, load
 
 View = dict[str, Any]
 _POLL = 20.0  # seconds one long poll asks for
-
-
-@dataclass(frozen=True)
-class Line:
-    task: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Lines:
-    """``partial``: what tasks have begun to write and not ended with a newline.
-
-    ``ended``: the job has ended and every line was given out.
-    """
-
-    lines: tuple[Line, ...]
-    partial: Mapping[str, str]
-    cursor: str
-    ended: bool
-    attempt: int
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from danlu.server.models import LinesView
 from danlu.server.routes_jobs import Reference, Wait
 
 if TYPE_CHECKING:
-    from danlu.service.lines import Lines
+    from danlu.job.output import Lines
 
 router = APIRouter(prefix="/v1")
 

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from danlu.errors import Conflict, InvalidJob, Unavailable
 from danlu.executors.api import Capacity, Executor
 from danlu.job.job import Change, Job, new_id
+from danlu.job.output import Lines
 from danlu.job.plan import Task
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState
@@ -17,7 +18,7 @@ from danlu.records.api import Records
 from danlu.service.code import CodeArchives
 from danlu.service.draft import Ground, fill_resources, read
 from danlu.service.keys import SecretFiles
-from danlu.service.lines import Lines, LogView
+from danlu.service.lines import LogView
 from danlu.service.planning import roles_of, tasks_of
 from danlu.settings import Settings
 from danlu.storage.archive import Limits

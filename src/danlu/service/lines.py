@@ -7,37 +7,18 @@ state. A retry follows the attempt before it.
 
 import bisect
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from danlu.errors import NotFound, Refused
 from danlu.executors.api import Executor
 from danlu.job.job import Job
+from danlu.job.output import Line, Lines
 from danlu.records.api import Records
 from danlu.taskdir.log import Chunk, LogReader
 
 _BATCH = 256 << 10
 _LONGEST_LINE = 64 << 10  # a longer one is shown in pieces
-
-
-@dataclass(frozen=True)
-class Line:
-    task: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Lines:
-    """``partial``: what tasks have begun to write and not ended with a newline, for a live view.
-
-    ``ended``: the job has ended and every line was given out.
-    """
-
-    lines: tuple[Line, ...]
-    cursor: str
-    ended: bool
-    attempt: int
-    partial: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
