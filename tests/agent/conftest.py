@@ -73,7 +73,7 @@ class Bench:
             "args": args,
             "private": ("/cache", "/home/ma-user", "/opt/ml"),
             "fetch": tuple(Fetch(f.uri, root + f.to, f.what, f.archive) for f in (code, *fetch)),
-            "push": tuple(Push(root + p.path, p.uri, p.what) for p in push),
+            "push": tuple(Push(root + p.path, p.uri, p.what, p.pack) for p in push),
             **command,
         }
         place = Place("worker", 0, root=root, isolation=self.isolation)

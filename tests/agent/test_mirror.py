@@ -48,6 +48,7 @@ class Stage:
             Reporter(files),
             JobLog(files.log_writer(1 << 20), Redactor([])),
             interval=0.01,
+            scratch=folder / "packed",
             clock=self.clock,
         )
 

@@ -145,6 +145,7 @@ class _Life:
             self._report,
             self._log,
             interval=self._task.limits.mirror,
+            scratch=self._workspace.packed,
         )
         self._ending.check()
         verdict = self._run_script(mirror)

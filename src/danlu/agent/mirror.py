@@ -1,4 +1,7 @@
-"""Takes outputs to their store while the script runs, and completes them when it has ended."""
+"""Takes outputs to their store while the script runs, and completes them when it has ended.
+
+An output to be packed waits for the end: half an archive is of no use to anybody.
+"""
 
 import logging
 import threading
@@ -8,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from danlu.agent.ending import Ending, Interrupted
+from danlu.agent.pack import Packer
 from danlu.agent.pump import JobLog
 from danlu.agent.report import Reporter
 from danlu.errors import DanluError
@@ -36,6 +40,7 @@ class Mirror:
         job_log: JobLog,
         *,
         interval: float,
+        scratch: Path,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._stores = stores
@@ -45,12 +50,13 @@ class Mirror:
         self._report = report
         self._log = job_log
         self._interval = interval
+        self._packer = Packer(scratch, job_log)
         self._clock = clock
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
 
     def start(self) -> None:
-        if self._outputs:
+        if any(not item.pack for item in self._outputs):
             self._thread.start()
 
     def close(self) -> None:
@@ -104,7 +110,10 @@ class Mirror:
     def _push_all(self, *, final: bool) -> None:
         from danlu.storage.trees import push
 
-        for item, folder in self._outputs.items():
+        for item, source in self._outputs.items():
+            folder = self._packed(item, source, final) if item.pack else source
+            if folder is None:
+                continue
             progress = self._report.transfer(item.what, self._check)
             self._known[item.what] = push(
                 folder,
@@ -113,6 +122,9 @@ class Mirror:
                 progress,
                 final=final,
             )
+
+    def _packed(self, item: Push, source: Path, final: bool) -> Path | None:
+        return self._packer.folder(item, source, self._check) if final else None
 
     def _check(self) -> None:
         wish = self._ending.wish

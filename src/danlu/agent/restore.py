@@ -1,4 +1,7 @@
-"""What earlier attempts left in an output, given back to the next one."""
+"""What earlier attempts left in an output, given back to the next one.
+
+An archive is not: its output is made anew by every attempt.
+"""
 
 import logging
 from typing import TYPE_CHECKING
@@ -27,11 +30,11 @@ class Restorer:
         self._log = job_log
 
     def restore(self, ending: Ending) -> "dict[str, Manifest]":
-        """Fill every output; return what is known to be at its URI already."""
+        """Fill every output that is mirrored; return what is known to be at its URI already."""
         task = self._workspace.task
         for number in range(1, task.attempt):
             self._salvage(number, ending)
-        return {item.what: self._pull(item, ending) for item in task.command.push}
+        return {item.what: self._pull(item, ending) for item in self._mirrored()}
 
     def _salvage(self, attempt: int, ending: Ending) -> None:
         """Save what a lost agent could not push; once, or it would replace what came later."""
@@ -42,7 +45,7 @@ class Restorer:
         mark = workspace.work / task.job_id / str(attempt) / task.name / "salvaged"
         if mark.exists() or not mark.parent.is_dir():
             return
-        for item in task.command.push:
+        for item in self._mirrored():
             folder = workspace.earlier(item.path, attempt)
             if folder.is_dir():
                 log.info("salvage attempt=%s what=%s folder=%s", attempt, item.what, folder)
@@ -50,6 +53,9 @@ class Restorer:
                 with ending.interruptible():
                     push(folder, self._stores.at(item.uri), None, progress)
         mark.touch()
+
+    def _mirrored(self) -> list[Push]:
+        return [item for item in self._workspace.task.command.push if not item.pack]
 
     def _pull(self, item: Push, ending: Ending) -> "Manifest":
         from danlu.storage.manifest import Manifest

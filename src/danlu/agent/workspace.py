@@ -4,6 +4,7 @@ box/        what agent and child say to each other
 root/       the task's own directories, by the fixed path they are seen at
 layers/     what a script changed in fetched trees: upper and work directories of overlays
 newroot/    where the script's root is put together
+packed/     archives of outputs on their way to the store
 reserve     room to tell how it ended when the disk is full
 """
 
@@ -43,6 +44,10 @@ class Workspace:
     @property
     def newroot(self) -> Path:
         return self.folder / "newroot"
+
+    @property
+    def packed(self) -> Path:
+        return self.folder / "packed"
 
     def make(self) -> None:
         for folder in (self.folder, self.box.folder, self.newroot, self.root):
