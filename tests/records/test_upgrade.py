@@ -21,12 +21,14 @@ from danlu.records.schema import Schema, metadata
 from danlu.records.sql import open_records
 from danlu.testing.records import a_job
 
+HEAD = Schema().head
+AFTER = f"{int(HEAD) + 1:04d}"
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "{after}"
+down_revision = "{head}"
 
 
 def upgrade():
@@ -43,8 +45,9 @@ def path(tmp_path):
 def following(folder, fault=""):
     """Return our schema with one more revision."""
     shutil.copytree(Path(danlu.records.__file__).parent / "migrations", folder)
-    (folder / "versions" / "0002_owner.py").write_text(NEXT.format(fault=fault))
-    return Schema(str(folder), "0002")
+    text = NEXT.format(fault=fault, head=HEAD, after=AFTER)
+    (folder / "versions" / f"{AFTER}_owner.py").write_text(text)
+    return Schema(str(folder), AFTER)
 
 
 def filled(path):
@@ -90,14 +93,29 @@ def test_an_older_database_is_copied_and_upgraded(path, tmp_path):
     records.close()
 
     assert found == job
-    assert revision_of(path) == "0002"
+    assert revision_of(path) == AFTER
     assert "owner" in columns_of(path)
-    copy = tmp_path / "danlu.db.0001.backup"
-    assert revision_of(copy) == "0001"
+    copy = tmp_path / f"danlu.db.{HEAD}.backup"
+    assert revision_of(copy) == HEAD
     assert copy.stat().st_mode & 0o777 == 0o600
     again = open_records(copy)
     assert again.get("mnist") == job
     again.close()
+
+
+def test_a_database_of_jobs_alone_takes_definitions(path, tmp_path):
+    """What the first revision left keeps its jobs and gets the second table."""
+    old = open_records(path, schema=Schema(head="0001"))
+    job = old.add(a_job("mnist"))
+    old.close()
+
+    records = open_records(path)
+    defined = records.define("dataset", "mnist", {"uri": "obs://bucket/mnist"}, 1.0)
+
+    assert records.get("mnist") == job
+    assert records.definitions("dataset") == (defined,)
+    records.close()
+    assert revision_of(tmp_path / "danlu.db.0001.backup") == "0001"
 
 
 def test_a_new_database_needs_no_copy(path):
@@ -118,7 +136,7 @@ def test_the_copy_holds_what_is_still_in_the_log(path, tmp_path):
 
     open_records(path, schema=following(tmp_path / "next")).close()
 
-    again = open_records(tmp_path / "danlu.db.0001.backup")
+    again = open_records(tmp_path / f"danlu.db.{HEAD}.backup")
     assert [job.name for job in again.page()] == ["mnist"]
     again.close()
 
@@ -130,14 +148,14 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(path, tmp_path):
     with pytest.raises(ZeroDivisionError):
         open_records(path, schema=broken)
 
-    assert revision_of(path) == "0001"
+    assert revision_of(path) == HEAD
     assert "owner" not in columns_of(path)
     records = open_records(path)
     assert records.get("mnist") == job
     records.close()
 
 
-@pytest.mark.parametrize("found", ["0002", "9999", "4f2a9c"])
+@pytest.mark.parametrize("found", [AFTER, "9999", "4f2a9c"])
 def test_a_newer_database_is_refused_and_left_alone(path, found):
     filled(path)
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -174,7 +192,7 @@ def test_an_upgrade_waits_for_whoever_holds_the_database(path, tmp_path):
         with pytest.raises(Unavailable, match="locked"):
             open_records(path, patience=0.1, schema=following(tmp_path / "next"))
 
-    assert revision_of(path) == "0001"
+    assert revision_of(path) == HEAD
 
 
 def test_an_upgrade_leaves_logging_alone(path, capfd):

@@ -1,14 +1,17 @@
-"""What is remembered of jobs."""
+"""What is remembered of jobs, and of what jobs are made from."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
+from danlu.job.definition import Definition
 from danlu.job.job import Job
 from danlu.job.state import JobState
 
 
 class Records(Protocol):
-    """Jobs, durably. Safe to use from several threads; a method returns when it is on disk.
+    """Jobs and definitions, durably.
+
+    Safe to use from several threads; a method returns when it is on disk.
 
     Every method raises Unavailable when the store does not answer in time: the caller may try
     again, nothing was half done.
@@ -50,5 +53,28 @@ class Records(Protocol):
 
     def remove(self, job_id: str) -> None:
         """Forget a job. Its name is free again."""
+
+    def define(
+        self, kind: str, name: str, document: Mapping[str, Any], created: float
+    ) -> Definition:
+        """Remember the next version of a name and return it, durable against loss of power.
+
+        A document equal to the newest version's returns that one: a repeat is harmless. A number
+        is given once, also when the version it was given to has been removed.
+        """
+
+    def definition(self, kind: str, name: str, version: int | None = None) -> Definition:
+        """Return one version, the newest unless told.
+
+        Raises:
+            NotFound: there is none, with near names, or with the versions there are.
+        """
+
+    def definitions(self, kind: str, name: str = "") -> Sequence[Definition]:
+        """Return the newest version of every name, by name; of one name every version, newest
+        first."""
+
+    def undefine(self, kind: str, name: str, version: int | None = None) -> None:
+        """Forget one version, or every one. Raises as :meth:`definition` does."""
 
     def close(self) -> None: ...

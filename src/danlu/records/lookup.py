@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from danlu.errors import Conflict, NotFound
+from danlu.job.definition import CALLED, Reference
 
 SHOWN = 5
 
@@ -31,3 +32,14 @@ def taken(name: str) -> Conflict:
         f"There is already a job named {name!r}.",
         hint=f"Choose another name, or remove the ended job with: danlu rm {name}",
     )
+
+
+def no_definition(
+    kind: str, name: str, version: int | None, versions: Sequence[int], names: Iterable[str]
+) -> NotFound:
+    """Return what to say of a definition that is not there."""
+    asked = str(Reference(name, version))
+    if versions:
+        there = ", ".join(map(str, sorted(versions)))
+        return NotFound(CALLED[kind], asked, hint=f"Its versions: {there}.")
+    return NotFound(CALLED[kind], asked, known=(n for n in names if n != name))

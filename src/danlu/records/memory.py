@@ -1,13 +1,15 @@
-"""Jobs in memory, for tests that need no disk."""
+"""Jobs and definitions in memory, for tests that need no disk."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from danlu.errors import Conflict
+from danlu.job.definition import Definition
 from danlu.job.job import Job
 from danlu.job.state import JobState
-from danlu.records.lookup import only, taken
+from danlu.records.lookup import no_definition, only, taken
 
 
 class MemoryRecords:
@@ -16,6 +18,8 @@ class MemoryRecords:
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
         self._tokens: dict[str, str] = {}
+        self._defined: list[Definition] = []
+        self._removed: set[tuple[str, str, int]] = set()
         self._lock = threading.Lock()
 
     def add(self, job: Job, token: str = "") -> Job:
@@ -80,8 +84,53 @@ class MemoryRecords:
         with self._lock:
             self._jobs.pop(job_id, None)
 
+    def define(
+        self, kind: str, name: str, document: Mapping[str, Any], created: float
+    ) -> Definition:
+        with self._lock:
+            for newest in self._versions(kind, name)[:1]:
+                if newest.document == document:
+                    return newest
+            given = [d.version for d in self._defined if (d.kind, d.name) == (kind, name)]
+            new = Definition(kind, name, max(given, default=0) + 1, created, dict(document))
+            self._defined.append(new)
+            return new
+
+    def definition(self, kind: str, name: str, version: int | None = None) -> Definition:
+        with self._lock:
+            versions = self._versions(kind, name)
+            names = {d.name for d in self._there(kind)}
+        for found in versions:
+            if version in (None, found.version):
+                return found
+        raise no_definition(kind, name, version, [d.version for d in versions], names)
+
+    def definitions(self, kind: str, name: str = "") -> Sequence[Definition]:
+        with self._lock:
+            if name:
+                return tuple(self._versions(kind, name))
+            names = sorted({d.name for d in self._there(kind)})
+            return tuple(self._versions(kind, each)[0] for each in names)
+
+    def undefine(self, kind: str, name: str, version: int | None = None) -> None:
+        self.definition(kind, name, version)
+        with self._lock:
+            for found in self._versions(kind, name):
+                if version in (None, found.version):
+                    self._removed.add((kind, name, found.version))
+
     def close(self) -> None:
         """Nothing to close: what was remembered can still be read."""
+
+    def _there(self, kind: str) -> list[Definition]:
+        return [
+            d
+            for d in self._defined
+            if d.kind == kind and (kind, d.name, d.version) not in self._removed
+        ]
+
+    def _versions(self, kind: str, name: str) -> list[Definition]:
+        return [d for d in reversed(self._there(kind)) if d.name == name]
 
     def _newest_first(self) -> list[Job]:
         return sorted(self._jobs.values(), key=lambda job: job.id, reverse=True)

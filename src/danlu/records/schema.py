@@ -1,4 +1,4 @@
-"""The one table, and which revision of it this program reads.
+"""The tables, and which revision of them this program reads.
 
 A file that is current is opened without Alembic: its revision is read with plain SQL.
 """
@@ -32,6 +32,15 @@ jobs = Table(
     Index("jobs_by_state", "state", "id", "name"),
     Index("jobs_by_id", "id", "name"),
 )
+definitions = Table(
+    "definitions",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("created", Float, nullable=False),
+    Column("document", Text),  # null: removed, so that its number is not given again
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,7 @@ class Schema:
     """A row of migrations and the last of them. Revisions are numbers of four digits."""
 
     migrations: str = "danlu.records:migrations"
-    head: str = "0001"
+    head: str = "0002"
 
 
 def connect(path: Path, patience: float) -> sqlite3.Connection:

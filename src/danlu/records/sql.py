@@ -1,4 +1,4 @@
-"""Jobs in one SQLite file: the default, for one server.
+"""Jobs and definitions in one SQLite file: the default, for one server.
 
 Readers never wait for the writer (write-ahead log). Writers wait for each other, and for other
 processes, as long as ``patience`` says.
@@ -7,7 +7,7 @@ processes, as long as ``patience`` says.
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +16,11 @@ from typing import Any
 from sqlalchemy import Connection, QueuePool, Select, create_engine, func, or_, select
 
 from danlu.errors import Conflict, Unavailable
+from danlu.job.definition import Definition
 from danlu.job.job import Job
 from danlu.job.state import LIVING, JobState
 from danlu.job.wire import from_wire, to_wire
+from danlu.records import definitions
 from danlu.records.lookup import SHOWN, only, taken
 from danlu.records.schema import Schema, answering, connect, jobs, prepare
 
@@ -124,6 +126,24 @@ class SqlRecords:
     def remove(self, job_id: str) -> None:
         with self._writing("NORMAL") as connection:
             connection.execute(jobs.delete().where(jobs.c.id == job_id))
+
+    def define(
+        self, kind: str, name: str, document: Mapping[str, Any], created: float
+    ) -> Definition:
+        with self._writing("FULL") as connection:
+            return definitions.add(connection, kind, name, document, created)
+
+    def definition(self, kind: str, name: str, version: int | None = None) -> Definition:
+        with self._reading() as connection:
+            return definitions.get(connection, kind, _storable(name), version)
+
+    def definitions(self, kind: str, name: str = "") -> Sequence[Definition]:
+        with self._reading() as connection:
+            return definitions.listed(connection, kind, _storable(name))
+
+    def undefine(self, kind: str, name: str, version: int | None = None) -> None:
+        with self._writing("NORMAL") as connection:
+            definitions.remove(connection, kind, _storable(name), version)
 
     def close(self) -> None:
         """Wait for the write under way and close the file. Closing twice is no error."""

@@ -1,0 +1,18 @@
+"""Definitions: algorithms and data sets, a row for every version."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "definitions",
+        sa.Column("kind", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("version", sa.Integer, primary_key=True),
+        sa.Column("created", sa.Float, nullable=False),
+        sa.Column("document", sa.Text),
+    )
