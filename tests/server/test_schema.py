@@ -3,10 +3,11 @@
 from asking import Asker
 
 SCHEMAS = {
-    "CapacityView", "CauseView", "Change", "CodeView", "Command", "ErrorDetail", "ErrorView",
+    "Algorithm", "CapacityView", "CauseView", "Change", "Channel", "CodeView", "Command",
+    "Constraint", "Contents", "Dataset", "ErrorDetail", "ErrorView",
     "Failure", "FaultView", "Fetch", "Frame", "HelloView", "Install", "Isolation", "JobSpec",
     "JobState",
-    "JobSummary", "JobView", "JobsPage", "Limits", "LineView", "LinesView", "Outcome", "Phase",
+    "JobSummary", "JobView", "JobsPage", "Limits", "LineView", "LinesView", "Outcome", "Parameter", "Phase",
     "Place", "PlanBody", "PlanView", "Progress", "Push", "Reason", "RerunBody", "Resources",
     "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer",
 }  # fmt: skip

@@ -20,7 +20,7 @@ URI = re.compile(r"[a-z][a-z0-9]*://.+")
 class Form:
     def __init__(self, request: Mapping[str, Any]) -> None:
         self._request = request
-        self._asked = {"dialect"}
+        self._asked = {"dialect", "algorithm"}  # settled before a dialect reads
         self._faults: list[tuple[str, str]] = []
 
     def fault(self, field: str, sentence: str) -> None:

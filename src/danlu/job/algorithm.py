@@ -64,6 +64,13 @@ def value_of(type: str, text: str) -> Any:
     return text
 
 
+def text_of(value: Any) -> str | None:
+    """Return a value as a command line carries it; None for what is no plain value."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else None
+
+
 @dataclass(frozen=True)
 class Parameter:
     name: str

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from danlu.job.algorithm import Algorithm
+from danlu.job.dataset import Dataset
 from danlu.job.plan import Task
 from danlu.job.spec import JobSpec
 from danlu.job.state import MOVES, JobState, Reason
@@ -61,6 +63,9 @@ class Job:
     not_before: float = 0  # a retry waits until then
     retried: Mapping[str, int] = field(default_factory=dict)  # reason -> how often
     parent: str = ""  # the job this one is a rerun of
+    # Copies of what was used, so that a rerun means the same when they are no more.
+    algorithm: Algorithm | None = None
+    datasets: Mapping[str, Dataset] = field(default_factory=dict)  # by URI as it was asked for
     history: tuple[Change, ...] = ()
 
     def moved(self, state: JobState, at: float, reason: Reason | None = None) -> "Job":

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from danlu.job.algorithm import Algorithm
+from danlu.job.dataset import Dataset
 from danlu.job.job import Change
 from danlu.job.plan import Task
 from danlu.job.spec import JobSpec
@@ -69,6 +71,8 @@ class JobSummary(BaseModel):
     not_before: float
     retried: Mapping[str, int]
     parent: str
+    algorithm: Algorithm | None
+    datasets: Mapping[str, Dataset]
     history: tuple[Change, ...]
     cause: CauseView | None
     started: float | None

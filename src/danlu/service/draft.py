@@ -30,6 +30,11 @@ class Faults:
         for field, sentence in found:
             self._found.setdefault(field, sentence)
 
+    def forget(self, *fields: str) -> None:
+        """Leave out what only follows from another fault."""
+        for field in fields:
+            self._found.pop(field, None)
+
     def of(self, *fields: str) -> bool:
         return any(field in self._found for field in fields)
 
@@ -93,7 +98,7 @@ class Ground:
 
     def check(self, spec: JobSpec, living: Iterable[Job]) -> tuple[list[str], Found]:
         """Return notes and faults."""
-        faults: Found = [*self._code(spec), *overlaps(spec), *_taken(spec, living)]
+        faults: Found = [*self.code(spec), *overlaps(spec), *_taken(spec, living)]
         notes: list[str] = []
         for name, uri in spec.inputs.items():
             faults += self._input(name, uri)
@@ -103,7 +108,8 @@ class Ground:
             faults += more_faults
         return notes, faults
 
-    def _code(self, spec: JobSpec) -> Found:
+    def code(self, spec: JobSpec) -> Found:
+        """Return what is wrong with the code of a job, or with the file to start in it."""
         if not spec.code or not spec.entry:
             return []
         try:

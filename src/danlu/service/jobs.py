@@ -16,6 +16,7 @@ from danlu.job.spec import JobSpec
 from danlu.job.state import JobState
 from danlu.records.api import Records
 from danlu.service.code import CodeArchives
+from danlu.service.definitions import Definitions
 from danlu.service.draft import Ground, fill_resources, read
 from danlu.service.keys import SecretFiles
 from danlu.service.lines import LogView
@@ -59,6 +60,7 @@ class Service:
         self._ground = Ground(stores, limits)
         self._logs = LogView(records, executor)
         self.code = CodeArchives(stores, limits)
+        self.definitions = Definitions(records, stores, self._ground, clock)
 
     def submit(
         self,
@@ -66,9 +68,11 @@ class Service:
         *,
         token: str = "",
         secrets: Mapping[str, str] | None = None,
-        parent: str = "",
+        again: Job | None = None,
     ) -> Job:
         """Accept a job: durable when this returns. A repeat with the same token changes nothing.
+
+        ``again``: a job this one is a rerun of; algorithm and data sets are those it used.
 
         Raises:
             InvalidJob: every fault of the request; nothing was kept.
@@ -80,8 +84,8 @@ class Service:
             known = self._records.by_token(token) if token else None
             if known is not None:
                 return known
-            draft = self._draft({**request, "secrets": sorted(values)} if values else request)
-            accepted = self._keep(replace(draft, parent=parent), token, values)
+            asked = {**request, "secrets": sorted(values)} if values else request
+            accepted = self._keep(self._draft(asked, again), token, values)
         self._wake()
         return accepted
 
@@ -165,7 +169,7 @@ class Service:
         if missing:
             names = " ".join(f"--secret {name}" for name in missing)
             raise InvalidJob([("secrets", f"an ended job's are gone; give them again: {names}.")])
-        return self.submit(request, token=token, secrets=secrets, parent=old.id)
+        return self.submit(request, token=token, secrets=secrets, again=old)
 
     def lines(
         self,
@@ -198,14 +202,22 @@ class Service:
         """Return how many jobs have not ended."""
         return len(self._records.living())
 
-    def _draft(self, request: Mapping[str, Any]) -> Job:
+    def _draft(self, request: Mapping[str, Any], again: Job | None = None) -> Job:
         """Raises: InvalidJob with what is wrong in the request itself and in what it points at."""
-        spec, faults = read(request)
+        filled = self.definitions.fill(request, again)
+        spec, faults = read(filled.request)
+        faults.forget(*filled.moot)
+        faults.add(filled.faults)
         spec, notes, more = fill_resources(spec, self._settings, self._executor.capacity())
         faults.add(more)
         more_notes, more = self._ground.check(spec, self._records.living())
         faults.add(more)
-        job = self._named(spec, request, (*notes, *more_notes))
+        job = replace(
+            self._named(spec, request, (*filled.notes, *notes, *more_notes)),
+            parent=again.id if again else "",
+            algorithm=filled.algorithm,
+            datasets=filled.datasets,
+        )
         if not faults.of("nodes", "cpus", "gpus", "memory", "flavor"):
             try:
                 self._executor.place(job.id, roles_of(job))

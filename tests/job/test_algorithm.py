@@ -1,0 +1,57 @@
+import pytest
+
+from danlu.job.algorithm import Constraint, text_of, value_of
+
+
+@pytest.mark.parametrize(
+    ("constraint", "good", "bad"),
+    [
+        (Constraint(), ["", "a b", "1"], []),
+        (Constraint(required=True), ["a"], [""]),
+        (Constraint("Integer"), ["0", "-3", "+7", "12345678901234567890"], ["", "1.0", "1_0", "٣"]),
+        (Constraint("Float"), ["1", ".5", "1.", "-1e-3"], ["", "nan", "inf", "1e999", " 1", "x"]),
+        (Constraint("Boolean"), ["true", "False"], ["", "1", "yes"]),
+        (
+            Constraint("Integer", valid_type="range", valid_range=("1", "10")),
+            ["1", "10"],
+            ["0", "11", "x"],
+        ),
+        (
+            Constraint("Float", valid_type="range", valid_range=("0", "0.1")),
+            ["0", "1e-1", "0.05"],
+            ["-1e-9", "0.11"],
+        ),
+        (
+            Constraint(valid_type="choice", valid_range=("sgd", "adam")),
+            ["sgd", "adam"],
+            ["", "Adam", "sgd "],
+        ),
+        (
+            Constraint("Float", valid_type="choice", valid_range=("0.1", "1")),
+            ["1e-1", "1.0"],
+            ["2"],
+        ),
+    ],
+    ids=str,
+)
+def test_a_constraint_allows_what_it_says(constraint, good, bad):
+    assert [text for text in good if not constraint.allows(text)] == []
+    assert [text for text in bad if constraint.allows(text)] == []
+
+
+def test_a_number_of_many_digits_is_told_without_working_on_it():
+    assert value_of("Integer", "9" * 5000) is None
+
+
+def test_what_is_wished_for_can_be_read():
+    ranged = Constraint("Integer", valid_type="range", valid_range=("1", "10"))
+
+    assert ranged.wish == "a whole number from 1 to 10"
+    assert Constraint(valid_type="choice", valid_range=("a", "b")).wish == "one of 'a', 'b'"
+    assert Constraint("Boolean").wish == "'true' or 'false'"
+
+
+def test_plain_values_are_text_as_a_command_line_carries_them():
+    assert [text_of(value) for value in (True, 3, 0.5, "x", None, [])] == [
+        "true", "3", "0.5", "x", None, None,
+    ]  # fmt: skip

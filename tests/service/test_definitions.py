@@ -1,0 +1,386 @@
+"""Algorithms and data sets, and what becomes of a request that names one."""
+
+import pytest
+
+from danlu.errors import InvalidJob, NotFound
+from danlu.job.definition import ALGORITHM, DATASET
+
+MNIST = {
+    "code": "obs://bucket/code",
+    "boot_file": "train.py",
+    "inputs": [{"name": "data_url", "description": "the digits"}],
+    "outputs": [{"name": "train_url", "required": False}],
+    "parameters": [
+        {"name": "steps", "constraint": {"type": "Integer", "default": 100, "editable": False}},
+        {
+            "name": "lr",
+            "constraint": {
+                "type": "Float",
+                "default": "1e-3",
+                "valid_type": "range",
+                "valid_range": [0, 1],
+            },
+        },
+        {
+            "name": "optimizer",
+            "constraint": {
+                "required": True,
+                "valid_type": "choice",
+                "valid_range": ["sgd", "adam"],
+            },
+        },
+        {"name": "note"},
+    ],
+}
+REQUEST = {
+    "algorithm": "mnist",
+    "data_url": "obs://bucket/data",
+    "parameters": {"optimizer": "sgd"},
+}
+
+
+def create(house, name="mnist", **changes):
+    return house.service.definitions.create_algorithm(name, {**MNIST, **changes})
+
+
+def register(house, name="digits", uri="obs://bucket/data", **more):
+    return house.service.definitions.create_dataset(name, {"uri": uri, **more})
+
+
+def faults(act, *args):
+    with pytest.raises(InvalidJob) as caught:
+        act(*args)
+    return dict(caught.value.faults)
+
+
+def test_an_algorithm_is_kept_in_versions(house):
+    first = create(house)
+    second = create(house, description="better")
+
+    definitions = house.service.definitions
+    assert (first.version, second.version) == (1, 2)
+    assert definitions.algorithm("mnist") == second
+    assert definitions.algorithm("mnist", 1) == first
+    assert definitions.algorithms() == [second]
+    assert definitions.versions(ALGORITHM, "mnist") == [2, 1]
+
+
+def test_the_same_algorithm_again_is_the_same_version(house):
+    assert create(house) == create(house)
+
+
+def test_all_faults_of_an_algorithm_are_told_at_once(house):
+    told = faults(
+        lambda: create(
+            house,
+            name="a b",
+            boot_file="tarin.py",
+            descripton="x",
+            inputs=[{"name": "data url"}, {"name": "x", "access_method": "pigeon"}],
+            outputs=[{"name": "x"}],
+            parameters=[
+                {"name": "a", "constraint": {"type": "Int"}},
+                {"name": "b", "constraint": {"type": "Integer", "default": "x"}},
+                {"name": "c", "constraint": {"valid_type": "range", "valid_range": [1, 2]}},
+                {"name": "d", "constraint": {"editable": False, "required": "yes"}},
+                {
+                    "name": "e",
+                    "constraint": {
+                        "type": "Float",
+                        "valid_type": "range",
+                        "valid_range": ["2", "1"],
+                    },
+                },
+                {"name": "f", "constraint": {"valid_range": ["x"]}},
+                {"name": "g", "constraint": {"valid_type": "choice"}},
+                {"constraint": {}},
+                {"name": "h", "constraint": 3},
+                {"name": "i", "default": 3},
+                {"name": "j", "constraint": {"default": [], "valid_range": 3}},
+            ],
+        )
+    )
+
+    assert set(told) == {
+        "name",
+        "boot_file",
+        "descripton",
+        "inputs[0].name",
+        "inputs[1].access_method",
+        "outputs[0].name",
+        "parameters[0].constraint.type",
+        "parameters[1].constraint.default",
+        "parameters[2].constraint.valid_range",
+        "parameters[3].constraint.default",
+        "parameters[3].constraint.required",
+        "parameters[4].constraint.valid_range",
+        "parameters[5].constraint.valid_range",
+        "parameters[6].constraint.valid_range",
+        "parameters[7].name",
+        "parameters[8].constraint",
+        "parameters[9].default",
+        "parameters[10].constraint.default",
+        "parameters[10].constraint.valid_range",
+    }
+    assert told["descripton"] == "is not a field. Did you mean 'description'?"
+    assert told["outputs[0].name"] == "'x' is inputs[1] already."
+    assert house.service.definitions.algorithms() == []
+
+
+@pytest.mark.parametrize("field", ["inputs", "outputs", "parameters"])
+@pytest.mark.parametrize("value", [3, "x", [3], {"a": 1}])
+def test_a_list_of_tables_must_be_one(house, field, value):
+    assert set(faults(lambda: create(house, **{field: value}))) == {field}
+
+
+def test_code_that_is_not_there_is_told(house):
+    told = faults(lambda: create(house, code="obs://bucket/nothing"))
+
+    assert told == {"code": "there is nothing at 'obs://bucket/nothing'."}
+
+
+def test_a_job_made_from_an_algorithm_is_filled_in(house):
+    create(house, flavor="modelarts.vm.cpu.2u")
+
+    job = house.service.submit(REQUEST)
+
+    assert job.spec.dialect == "modelarts"
+    assert (job.spec.code, job.spec.entry) == ("obs://bucket/code", "train.py")
+    assert job.spec.params == (("steps", "100"), ("lr", "1e-3"), ("optimizer", "sgd"))
+    assert job.spec.resources.flavor == "modelarts.vm.cpu.2u"
+    assert job.algorithm == house.service.definitions.algorithm("mnist")
+    assert job.request == REQUEST
+
+
+def test_a_version_can_be_asked_for(house):
+    create(house)
+    create(house, parameters=[])
+
+    job = house.service.submit({**REQUEST, "algorithm": "mnist:1"})
+
+    assert job.algorithm.version == 1
+    assert dict(job.spec.params)["steps"] == "100"
+
+
+def test_what_a_job_gives_wins_over_defaults(house):
+    create(house, flavor="modelarts.vm.cpu.8u")
+    given = {"optimizer": "adam", "lr": 0.5, "extra": True, "note": ""}
+
+    job = house.service.submit({**REQUEST, "parameters": given, "flavor": "modelarts.vm.cpu.2u"})
+
+    assert job.spec.params == (
+        ("steps", "100"), ("lr", "0.5"), ("optimizer", "adam"), ("note", ""), ("extra", "true"),
+    )  # fmt: skip
+    assert job.spec.resources.flavor == "modelarts.vm.cpu.2u"
+
+
+def test_every_constraint_is_checked_with_the_other_faults_of_the_request(house):
+    create(house, parameters_customization=False)
+    request = {
+        "algorithm": "mnist",
+        "boot_file": "other.py",
+        "inputs": {"images": "obs://bucket/data"},
+        "outputs": {"model": "obs://bucket/out"},
+        "parameters": {"steps": 5, "lr": "2", "ltr": 1},
+        "nodes": 0,
+        "nodess": 2,
+    }
+
+    told = faults(house.service.submit, request)
+
+    title = "algorithm 'mnist:1'"
+    assert told == {
+        "boot_file": f"comes from {title}; leave it out.",
+        "data_url": f"{title} needs it (the digits).",
+        "inputs.images": f"{title} has none of this name. Known: data_url.",
+        "outputs.model": f"{title} has none of this name. Known: train_url.",
+        "parameters.steps": f"{title} has it fixed at '100', got 5.",
+        "parameters.lr": f"must be a number from 0 to 1 for {title}, got '2'.",
+        "parameters.optimizer": f"{title} needs it: one of 'sgd', 'adam'.",
+        "parameters.ltr": f"{title} takes no other parameters. Did you mean 'lr'?",
+        "nodes": "must be a whole number of at least 1, got 0.",
+        "nodess": "is not a field. Did you mean 'nodes'?",
+    }
+
+
+def test_a_fixed_parameter_may_be_given_as_it_is(house):
+    create(house)
+
+    job = house.service.submit({**REQUEST, "parameters": {"optimizer": "sgd", "steps": 100}})
+
+    assert dict(job.spec.params)["steps"] == "100"
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ("mnits", "There is no algorithm named 'mnits'. Did you mean 'mnist'?"),
+        ("mnist:7", "There is no algorithm named 'mnist:7'. Its versions: 1."),
+        ("a b", "'a b' is not NAME or NAME:VERSION. Such as: mnist or mnist:2"),
+        (3, "must be NAME or NAME:VERSION, got 3."),
+    ],
+)
+def test_an_algorithm_that_is_not_there_is_the_only_fault(house, asked, sentence):
+    create(house)
+
+    assert faults(house.service.submit, {**REQUEST, "algorithm": asked}) == {"algorithm": sentence}
+
+
+def test_a_misspelt_algorithm_is_offered_the_field(house):
+    told = faults(house.service.submit, {"algoritm": "mnist"})
+
+    assert told["algoritm"] == "is not a field. Did you mean 'algorithm'?"
+
+
+def test_an_algorithm_of_one_service_is_not_for_another(house):
+    create(house)
+
+    assert "dialect" in faults(house.service.submit, {**REQUEST, "dialect": "dls"})
+
+
+@pytest.mark.parametrize("parameters", [3, [], {"optimizer": []}, {"optimizer": None}])
+def test_parameters_that_are_none_are_told_once(house, parameters):
+    create(house)
+
+    told = faults(house.service.submit, {**REQUEST, "parameters": parameters})
+
+    assert len(told) == 1
+
+
+def test_an_algorithm_without_channels_takes_any(house):
+    create(house, inputs=[], outputs=[])
+
+    job = house.service.submit({**REQUEST, "inputs": {"more": "obs://bucket/data"}})
+
+    assert set(job.spec.inputs) == {"data_url", "more"}
+
+
+def test_a_channel_can_be_declared_for_the_environment(house):
+    create(house, inputs=[{"name": "data_url", "access_method": "env"}])
+
+    (task,) = house.service.plan(REQUEST).tasks
+
+    assert task.command.env["data_url"].endswith("/inputs/data_url_0")
+    assert not any(word.startswith("--data_url") for word in task.command.args)
+
+
+def test_a_job_keeps_its_copy_when_the_algorithm_is_gone(house):
+    create(house)
+    job = house.service.submit(REQUEST)
+    house.service.definitions.remove(ALGORITHM, "mnist")
+
+    again = house.service.rerun(job.id, {"lr": "0.5"})
+
+    assert again.algorithm == job.algorithm
+    assert dict(again.spec.params)["lr"] == "0.5"
+    assert again.parent == job.id
+    told = faults(house.service.rerun, job.id, {"steps": "5"})
+    assert "fixed at '100'" in told["parameters.steps"]
+
+
+def test_a_rerun_means_the_version_its_job_used(house):
+    create(house)
+    job = house.service.submit(REQUEST)
+    create(house, parameters=[])
+
+    assert house.service.rerun(job.id, {}).algorithm.version == 1
+
+
+def test_a_removed_algorithm_is_not_found(house):
+    create(house)
+    house.service.definitions.remove(ALGORITHM, "mnist", 1)
+
+    with pytest.raises(NotFound):
+        house.service.definitions.algorithm("mnist")
+
+
+def test_a_data_set_knows_what_lay_there(house):
+    house.put("obs://bucket/data/b.csv", b"yy")
+
+    dataset = register(house, description="digits of 2019")
+
+    assert (dataset.version, dataset.uri) == (1, "obs://bucket/data")
+    assert (dataset.contents.files, dataset.contents.size) == (2, 3)
+    assert house.service.definitions.datasets() == [dataset]
+
+
+def test_the_same_data_set_again_is_the_same_version_until_its_content_changes(house):
+    first = register(house)
+    assert register(house) == first
+
+    house.put("obs://bucket/data/b.csv")
+
+    assert register(house).version == 2
+    assert house.service.definitions.versions(DATASET, "digits") == [2, 1]
+
+
+def test_all_faults_of_a_data_set_are_told_at_once(house):
+    told = faults(lambda: register(house, "a b", "obs://bucket/nothing", sise=3))
+
+    assert set(told) == {"name", "uri", "sise"}
+    assert faults(lambda: register(house, uri="nothing"))["uri"] == "'nothing' is not a URI."
+    assert "uri" in faults(lambda: register(house, uri=3))
+
+
+@pytest.mark.parametrize("asked", ["dataset://digits", "dataset://digits:1"])
+def test_a_data_set_as_input_is_the_place_it_points_at(house, request_of, asked):
+    dataset = register(house)
+
+    job = house.service.submit(
+        {**request_of, "data_url": asked, "inputs": {"more": "dataset://digits"}}
+    )
+
+    assert job.spec.inputs == {"data_url": "obs://bucket/data", "more": "obs://bucket/data"}
+    assert job.datasets[asked] == dataset
+    assert job.notes == ()
+
+
+def test_a_data_set_that_has_changed_is_told(house, request_of):
+    register(house)
+    house.put("obs://bucket/data/b.csv", b"yy")
+
+    job = house.service.submit({**request_of, "data_url": "dataset://digits"})
+
+    assert job.notes == (
+        "data_url: data set digits:1 has changed since that version was made "
+        "(1 file of 1 bytes then, 2 files of 3 bytes now).",
+    )
+
+
+def test_data_sets_that_are_not_there_are_told_with_the_other_faults(house, request_of):
+    register(house)
+    house.put("obs://bucket/gone/a.csv")
+    register(house, "gone", "obs://bucket/gone")
+    location = house.stores.at("obs://bucket/gone/a.csv")
+    location.storage.delete(location.key)
+
+    told = faults(
+        house.service.submit,
+        {
+            **request_of,
+            "boot_file": "tarin.py",
+            "data_url": "dataset://digist",
+            "inputs": {"a": "dataset://digits:4", "b": "dataset://gone", "c": "dataset://x/y"},
+            "train_url": "dataset://digits",
+        },
+    )
+
+    assert told["data_url"] == "There is no data set named 'digist'. Did you mean 'digits'?"
+    assert told["a"] == "There is no data set named 'digits:4'. Its versions: 1."
+    assert told["b"] == "there is nothing at 'obs://bucket/gone'."
+    assert told["c"].startswith("'x/y' is not NAME or NAME:VERSION.")
+    assert "only read" in told["train_url"]
+    assert "boot_file" in told
+
+
+def test_a_rerun_reads_the_data_set_its_job_read(house, request_of):
+    register(house)
+    job = house.service.submit({**request_of, "data_url": "dataset://digits"})
+    house.put("obs://bucket/new/a.csv")
+    register(house, uri="obs://bucket/new")
+    house.service.definitions.remove(DATASET, "digits", 1)
+
+    again = house.service.rerun(job.id, {})
+
+    assert again.spec.inputs == {"data_url": "obs://bucket/data"}
+    assert again.datasets == job.datasets
