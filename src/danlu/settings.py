@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from danlu import _values as read
+from danlu._flavors import FLAVORS as FLAVORS
+from danlu._flavors import Flavor as Flavor
 from danlu._values import size as size
 from danlu.errors import Refused, suggestion
 
@@ -25,23 +27,6 @@ class Secret(str):
 
     def __repr__(self) -> str:
         return "***"
-
-
-@dataclass(frozen=True)
-class Flavor:
-    """A named package of resources for one node."""
-
-    cpus: float = 1.0
-    memory: int = 0
-    gpus: int = 0
-
-
-FLAVORS: Mapping[str, Flavor] = {
-    "cpu.basic": Flavor(cpus=1),
-    "modelarts.vm.cpu.2u": Flavor(cpus=2),
-    "modelarts.vm.cpu.8u": Flavor(cpus=8),
-    "modelarts.p3.large.public.free": Flavor(cpus=2, gpus=1),
-}
 
 
 @dataclass(frozen=True)
@@ -183,7 +168,7 @@ def _from_environment(env: Mapping[str, str]) -> Mapping[str, str]:
 
 
 # What an agent tells its script, and what tests and failpoints use.
-_NOT_SETTINGS = {"task", "job_id", "job_name", "attempt", "box", "failpoint"}
+_NOT_SETTINGS = {"task", "job_id", "job_name", "attempt", "box", "packages", "failpoint"}
 
 
 def _flavors(value: Any) -> Mapping[str, Flavor]:
