@@ -26,25 +26,31 @@ def main(box: str) -> None:
     """Run what the box says as ``__main__``; end the process as Python itself would."""
     with open(os.path.join(box, "launch.json"), encoding="utf-8") as file:
         launch = json.load(file)
-    run, code = launch["run"], launch["code"]
-    sys.argv = [run, *launch["args"]]
+    run, code, report = launch["run"], launch["code"], launch["report"]
+    sys.argv = [run] if launch["functions"] else [run, *launch["args"]]
     _watch_crashes(os.path.join(box, "crash.txt"))
     if launch["mapped"]:
         _ours("danlu_runtime.paths").install(launch["mapped"])
     own = os.getpid()
     try:
-        if launch["module"]:
+        if launch["functions"]:
+            _ours("danlu_runtime.modelmaker").drive(run, *launch["args"])
+        elif launch["module"]:
             _run_module(run, launch["sys_path"])
         else:
             _run_file(run, launch["sys_path"])
+        _report(report, None, own)
     except SystemExit as error:
-        if error.code not in (None, 0) and os.getpid() == own:
+        failed = error.code not in (None, 0)
+        if failed and os.getpid() == own:
             _record(box, code, error)
+        _report(report, error if failed else None, own)
         raise
     except BaseException as error:
         error.__traceback__ = _without_ours(error.__traceback__)
         if os.getpid() == own:  # not in a process the script forked
             _record(box, code, error)
+        _report(report, error, own)
         # The script may have put its own hook there.
         sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
@@ -102,6 +108,35 @@ def _record(box: str, code: str, error: BaseException) -> None:
     except Exception as trouble:
         # The script's own failure matters more than our record of it.
         print(f"[danlu] the failure could not be recorded: {trouble!r}", file=sys.stderr)
+
+
+def _report(folder: str, error: BaseException | None, own: int) -> None:
+    """Leave the file that TI's own launcher leaves: the word success, or the reason of a failure.
+
+    A reason the script has written itself stays.
+    """
+    if not folder or os.getpid() != own:
+        return
+    try:
+        text = _reason(error) if error else "success"
+        path = os.path.join(folder, "failure" if error else "success")
+        with open(path, "x", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except FileExistsError:
+        pass
+    except Exception as trouble:
+        print(f"[danlu] {folder} could not be written: {trouble!r}", file=sys.stderr)
+
+
+def _reason(error: BaseException) -> str:
+    """Return the reason on the first line, and what led to it below."""
+    if isinstance(error, SystemExit):
+        is_code = isinstance(error.code, int)
+        return f"The script ended with exit code {error.code}." if is_code else str(error.code)
+    traceback = _ours("traceback")
+    last = "".join(traceback.format_exception_only(type(error), error))
+    whole = traceback.format_exception(type(error), error, error.__traceback__)
+    return f"{last}\n{''.join(whole)}"
 
 
 def _ours(name: str) -> ModuleType:

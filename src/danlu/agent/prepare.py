@@ -71,6 +71,8 @@ def write_launch(workspace: Workspace, job_log: JobLog) -> None:
             sys_path=command.sys_path,
             code=code_folder(workspace),
             mapped=mapped,
+            functions=command.functions,
+            report=command.report,
         )
     )
 

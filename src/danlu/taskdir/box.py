@@ -35,6 +35,8 @@ class Launch:
     code: str  # the user's own files lie below it
     # Fixed path -> real one, for what Python itself opens.
     mapped: Mapping[str, str] = field(default_factory=dict)
+    functions: bool = False  # the file holds functions that a driver of ours calls
+    report: str = ""  # where to leave a file 'success' or 'failure'
 
 
 class Box:
