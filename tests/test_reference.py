@@ -91,11 +91,17 @@ def test_every_option_is_explained_where_it_belongs(found):
 
 @pytest.mark.parametrize("found", both("docs/reference/rest"), ids=["en", "zh"])
 def test_every_route_has_its_line(found):
-    from danlu.server import routes_code, routes_jobs, routes_logs, routes_server
+    from danlu.server import (
+        routes_code,
+        routes_definitions,
+        routes_jobs,
+        routes_logs,
+        routes_server,
+    )
 
     served = {
         f"{method} {route.path}"
-        for module in (routes_server, routes_jobs, routes_logs, routes_code)
+        for module in (routes_server, routes_jobs, routes_logs, routes_code, routes_definitions)
         for route in module.router.routes
         for method in route.methods
     }

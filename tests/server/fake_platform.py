@@ -23,6 +23,11 @@ from danlu.job.plan import Command, Place, Task
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState, Reason
 from danlu.job.wire import from_wire, to_wire
+from danlu.records.memory import MemoryRecords
+from danlu.service.definitions import Definitions
+from danlu.service.draft import Ground
+from danlu.storage.archive import Limits
+from danlu.storage.locate import Stores
 from danlu.taskdir.log import Chunk
 
 
@@ -37,6 +42,9 @@ class FakeService:
         self.folder = home / "fake"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.asked = 0
+        stores = Stores(home / "store")
+        ground = Ground(stores, Limits(1 << 20, 100))
+        self.definitions = Definitions(MemoryRecords(), stores, ground)
         self._lock = threading.Lock()
 
     def submit(self, request, *, token="", secrets=None, parent=""):

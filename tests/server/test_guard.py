@@ -8,7 +8,13 @@ from danlu.settings import Secret
 
 TOKEN = {"Authorization": "Bearer a-token-for-tests"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-SAMPLE = {"ref": "some-job", "task": "worker-0", "sha256": "a" * 64}
+SAMPLE = {
+    "ref": "some-job",
+    "task": "worker-0",
+    "sha256": "a" * 64,
+    "algorithm": "mnist",
+    "dataset": "digits",
+}
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
 

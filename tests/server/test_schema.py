@@ -3,17 +3,19 @@
 from asking import Asker
 
 SCHEMAS = {
-    "Algorithm", "CapacityView", "CauseView", "Change", "Channel", "CodeView", "Command",
-    "Constraint", "Contents", "Dataset", "ErrorDetail", "ErrorView",
-    "Failure", "FaultView", "Fetch", "Frame", "HelloView", "Install", "Isolation", "JobSpec",
-    "JobState",
-    "JobSummary", "JobView", "JobsPage", "Limits", "LineView", "LinesView", "Outcome", "Parameter", "Phase",
+    "Algorithm", "AlgorithmView", "AlgorithmsList", "CapacityView", "CauseView", "Change",
+    "Channel", "CodeView", "Command", "Constraint", "Contents", "Dataset", "DatasetView",
+    "DatasetsList", "DefineBody", "ErrorDetail", "ErrorView", "Failure", "FaultView", "Fetch",
+    "Frame", "HelloView", "Install", "Isolation", "JobSpec", "JobState", "JobSummary",
+    "JobView", "JobsPage", "Limits", "LineView", "LinesView", "Outcome", "Parameter", "Phase",
     "Place", "PlanBody", "PlanView", "Progress", "Push", "Reason", "RerunBody", "Resources",
     "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer",
 }  # fmt: skip
 OPERATIONS = {
-    "capacity", "code_known", "hello", "lines", "list_jobs", "plan", "raw_log", "remove", "rerun",
-    "show", "shutdown", "stop", "submit", "upload_code", "wait",
+    "capacity", "code_known", "create_algorithm", "create_dataset", "hello", "lines",
+    "list_algorithms", "list_datasets", "list_jobs", "plan", "raw_log", "remove",
+    "remove_algorithm", "remove_dataset", "rerun", "show", "show_algorithm", "show_dataset",
+    "shutdown", "stop", "submit", "upload_code", "wait",
 }  # fmt: skip
 
 

@@ -9,13 +9,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from danlu.client.calls import PATIENCE, Calls, Tries
 from danlu.client.connection import Target
 from danlu.errors import NotFound, WaitTimedOut
 from danlu.job.output import Line, Lines
 from danlu.settings import Settings, load
+
+if TYPE_CHECKING:
+    from danlu.client.definitions import Definitions
 
 View = dict[str, Any]
 _POLL = 20.0  # seconds one long poll asks for
@@ -54,6 +57,18 @@ class Client:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
+
+    @property
+    def algorithms(self) -> "Definitions":
+        from danlu.client.definitions import Definitions
+
+        return Definitions(self._calls, "algorithms")
+
+    @property
+    def datasets(self) -> "Definitions":
+        from danlu.client.definitions import Definitions
+
+        return Definitions(self._calls, "datasets")
 
     def hello(self) -> View:
         return self._calls.call("GET", "/v1/hello").json()

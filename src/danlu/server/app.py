@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import danlu
-from danlu.server import routes_code, routes_jobs, routes_logs, routes_server
+from danlu.server import routes_code, routes_definitions, routes_jobs, routes_logs, routes_server
 from danlu.server.bodies import Bodies
 from danlu.server.context import Context
 from danlu.server.guard import Auth, Guard
@@ -47,7 +47,7 @@ def create_app(platform: "Platform", settings: Settings, auth: Auth) -> FastAPI:
     )
     idle = Idle(settings.idle_exit)
     app.state.context = Context(platform.service, settings, Polls(), idle)
-    for routes in (routes_server, routes_jobs, routes_logs, routes_code):
+    for routes in (routes_server, routes_jobs, routes_logs, routes_code, routes_definitions):
         app.include_router(routes.router)
     add_handlers(app)
     # The last one added is the first one asked.

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from danlu.job.algorithm import Algorithm
-from danlu.job.dataset import Dataset
+from danlu.job.algorithm import Algorithm, Channel, Parameter
+from danlu.job.dataset import Contents, Dataset
 from danlu.job.job import Change
 from danlu.job.plan import Task
 from danlu.job.spec import JobSpec
@@ -110,6 +110,54 @@ class LinesView(BaseModel):
     cursor: str
     ended: bool
     attempt: int
+
+
+class DefineBody(_Body):
+    """``definition``: the fields of an algorithm, or of a data set."""
+
+    name: str
+    definition: dict[str, Any]
+
+
+class AlgorithmView(BaseModel):
+    """One version; ``versions`` are the numbers there are, newest first."""
+
+    name: str
+    version: int
+    created: float
+    code: str
+    boot_file: str
+    code_origin: str
+    description: str
+    flavor: str
+    inputs: tuple[Channel, ...]
+    outputs: tuple[Channel, ...]
+    parameters: tuple[Parameter, ...]
+    parameters_customization: bool
+    versions: list[int]
+
+
+class AlgorithmsList(BaseModel):
+    """The newest version of each."""
+
+    algorithms: list[Algorithm]
+
+
+class DatasetView(BaseModel):
+    """``contents``: what lay there when the version was made; ``now``: what lies there."""
+
+    name: str
+    version: int
+    created: float
+    uri: str
+    contents: Contents
+    description: str
+    versions: list[int]
+    now: Contents
+
+
+class DatasetsList(BaseModel):
+    datasets: list[Dataset]
 
 
 class CodeView(BaseModel):

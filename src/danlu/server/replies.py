@@ -13,7 +13,13 @@ from danlu.errors import DanluError, NotFound, Refused, Unavailable
 
 log = logging.getLogger(__name__)
 
-_IN_PATHS = {"ref": "job", "task": "task", "sha256": "code archive"}
+_IN_PATHS = {
+    "ref": "job",
+    "task": "task",
+    "sha256": "code archive",
+    "algorithm": "algorithm",
+    "dataset": "data set",
+}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 
