@@ -60,3 +60,10 @@ def test_the_instance_types_of_ti_are_known_by_their_names(name, numbers):
     cpus, memory, gpus = numbers
 
     assert FLAVORS[name] == Flavor(cpus, memory * GiB, gpus)
+
+
+def test_a_job_gets_its_share_of_a_larger_flavor_and_says_so(house, request_of):
+    job = house.service.submit({**request_of, "flavor": "TI.20XLARGE320.80core320g"})
+
+    assert job.spec.resources.cpus < 80
+    assert any("is larger than this machine" in note for note in job.notes)

@@ -11,6 +11,7 @@ from danlu.errors import DanluError, InvalidJob, NotFound, Refused, StorageError
 from danlu.executors.api import Capacity
 from danlu.job.job import Job
 from danlu.job.spec import JobSpec, Resources
+from danlu.service.fitting import fit
 from danlu.settings import Settings
 from danlu.storage.archive import Limits, check
 from danlu.storage.locate import Location, Stores, parse
@@ -44,12 +45,22 @@ class Faults:
             raise InvalidJob(list(self._found.items()))
 
 
-def read(request: Mapping[str, Any]) -> tuple[JobSpec, Faults]:
+def read(request: Mapping[str, Any], tail: str) -> tuple[JobSpec, Faults]:
     """Understand a request in the words of its dialect.
+
+    A job without a name is named after its script, and by ``tail``: some services keep the
+    outputs of a job below its name.
 
     Raises:
         InvalidJob: so little was understood that looking further makes no sense.
     """
+    spec, faults = _read(request)
+    if spec.name or faults.of("name"):
+        return spec, faults
+    return _read({**request, "name": f"{_slug(spec.entry)}-{tail}"})
+
+
+def _read(request: Mapping[str, Any]) -> tuple[JobSpec, Faults]:
     name = request.get("dialect", "modelarts")
     if not isinstance(name, str):
         raise InvalidJob([("dialect", f"must be a name, got {name!r}.")])
@@ -61,15 +72,25 @@ def read(request: Mapping[str, Any]) -> tuple[JobSpec, Faults]:
         return error.partial, Faults(error.faults)
 
 
+def _slug(entry: str) -> str:
+    stem = PurePosixPath(entry).stem
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in stem)
+    return kept[:48].strip("-") or "job"
+
+
 def fill_resources(
     spec: JobSpec, settings: Settings, capacity: Capacity
 ) -> tuple[JobSpec, list[str], Found]:
     """Put the numbers of the flavor in, and settle GPUs where there are none."""
-    asked, notes, faults = spec.resources, [], []
+    asked = spec.resources
+    notes: list[str] = []
+    faults: Found = []
     flavor = settings.flavors.get(asked.flavor)
     if asked.flavor and flavor is None:
         hint = suggestion(asked.flavor, settings.flavors)
         faults.append(("flavor", f"there is no flavor named {asked.flavor!r}. {hint}"))
+    if flavor is not None:
+        flavor, notes = fit(flavor, asked, capacity, strict_gpus=settings.strict_gpus)
     gpus = asked.gpus or (flavor.gpus if flavor else 0)
     if gpus and not capacity.gpus:
         sentence = f"{gpus} asked for on each node, and this machine has no GPU"

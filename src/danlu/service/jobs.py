@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
 from danlu.errors import Conflict, InvalidJob, Unavailable
@@ -12,7 +11,6 @@ from danlu.executors.api import Capacity, Executor
 from danlu.job.job import Change, Job, new_id
 from danlu.job.output import Lines
 from danlu.job.plan import Task
-from danlu.job.spec import JobSpec
 from danlu.job.state import JobState
 from danlu.records.api import Records
 from danlu.service.code import CodeArchives
@@ -204,16 +202,24 @@ class Service:
 
     def _draft(self, request: Mapping[str, Any], again: Job | None = None) -> Job:
         """Raises: InvalidJob with what is wrong in the request itself and in what it points at."""
+        now = self._clock()
+        job_id = new_id(now)
         filled = self.definitions.fill(request, again)
-        spec, faults = read(filled.request)
+        spec, faults = read(filled.request, job_id[-4:])
         faults.forget(*filled.moot)
         faults.add(filled.faults)
         spec, notes, more = fill_resources(spec, self._settings, self._executor.capacity())
         faults.add(more)
         more_notes, more = self._ground.check(spec, self._records.living())
         faults.add(more)
-        job = replace(
-            self._named(spec, request, (*filled.notes, *notes, *more_notes)),
+        job = Job(
+            id=job_id,
+            name=spec.name,
+            spec=spec,
+            request=dict(request),
+            created=now,
+            notes=(*filled.notes, *notes, *more_notes),
+            history=(Change(JobState.QUEUED, now, 1),),
             parent=again.id if again else "",
             algorithm=filled.algorithm,
             datasets=filled.datasets,
@@ -225,23 +231,3 @@ class Service:
                 faults.add(error.faults)
         faults.tell()
         return job
-
-    def _named(self, spec: JobSpec, request: Mapping[str, Any], notes: tuple[str, ...]) -> Job:
-        now = self._clock()
-        job_id = new_id(now)
-        name = spec.name or f"{_slug(spec.entry)}-{job_id[-4:]}"
-        return Job(
-            id=job_id,
-            name=name,
-            spec=replace(spec, name=name),
-            request=dict(request),
-            created=now,
-            notes=notes,
-            history=(Change(JobState.QUEUED, now, 1),),
-        )
-
-
-def _slug(entry: str) -> str:
-    stem = PurePosixPath(entry).stem
-    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in stem)
-    return kept[:48].strip("-") or "job"
