@@ -1,4 +1,3 @@
-import pytest
 
 from danlu.job.state import JobState, Reason
 
@@ -182,23 +181,14 @@ def test_json_leaves_stderr_empty_and_tells_failure_by_the_exit_code(danlu, clie
     assert result.ndjson[-1]["job"]["state"] == "failed"
 
 
-@pytest.mark.parametrize(
-    ("text", "dialect", "sign"),
-    [
-        ("import moxing.tensorflow as mox\nmox.run(input_fn)", "dls", "mox.run"),
-        ("import os\nd = os.environ['SM_CHANNEL_TRAIN']", "ti", "SM_CHANNEL_TRAIN"),
-    ],
-)
-def test_a_script_of_a_service_we_lack_is_refused_by_name(
-    danlu, client, script, text, dialect, sign
-):
-    (script / "train.py").write_text(text)
+def test_a_script_that_shows_its_service_is_run_as_one_of_it(danlu, client, script):
+    (script / "train.py").write_text("import moxing.tensorflow as mox\nmox.run(input_fn)")
 
     result = danlu("run", "code")
 
-    assert result.code == 1
-    assert f"written for {dialect} (train.py has {sign})" in result.err
-    assert client.requests == []
+    assert result.code == 0
+    assert "dialect: dls (train.py has mox.run)" in result.err
+    assert client.requests[0]["dialect"] == "dls"
 
 
 def test_a_flag_decides_the_dialect_before_any_evidence(danlu, client, script):

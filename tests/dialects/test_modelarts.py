@@ -172,3 +172,33 @@ def test_a_parameter_that_is_no_flag_is_refused(name):
 def test_a_parameter_may_not_hide_a_channel():
     with pytest.raises(InvalidJob, match="is the name of an input or output"):
         modelarts.read({**MNIST, "parameters": {"data_url": "x"}})
+
+
+def test_requirements_are_installed_from_the_code_directory_and_beside_the_boot_file():
+    told = command({**REQUEST, "boot_file": "tools/train.py"})
+    code = "/home/ma-user/modelarts/user-job-dir/mnist-code"
+
+    assert [(item.path, item.package) for item in told.install] == [
+        (f"{code}/pip-requirements.txt", False),
+        (f"{code}/requirements.txt", False),
+        (f"{code}/tools/pip-requirements.txt", False),
+        (f"{code}/tools/requirements.txt", False),
+    ]
+
+
+def test_an_output_may_begin_with_what_is_there():
+    told = command({**MNIST, "outputs": {"log": "obs://b/l"}, "predownload": ["train_url"]})
+
+    assert {push.what: push.restore for push in told.push} == {"train_url": True, "log": False}
+    with pytest.raises(InvalidJob, match="predownload: 'data_url' is no output"):
+        modelarts.read({**MNIST, "predownload": ["data_url"]})
+
+
+def test_a_channel_the_script_copies_itself_is_passed_as_its_url():
+    told = command({**MNIST, "urls": "data_url"})
+
+    assert told.args[1:] == (
+        "--data_url=obs://bucket/mnist",
+        "--train_url=/home/ma-user/modelarts/outputs/train_url_0",
+    )
+    assert [fetch.what for fetch in told.fetch] == ["code"]

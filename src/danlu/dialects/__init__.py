@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from danlu.dialects.api import Dialect
 
 BUILT_IN = {
+    "dls": "danlu.dialects.dls",
+    "kdl": "danlu.dialects.kdl",
     "modelarts": "danlu.dialects.modelarts",
 }
-PROMISED = ("dls", "kdl", "modelmaker", "ti")
+PROMISED = ("modelmaker", "ti")
 
 
 def get(name: str) -> "Dialect":

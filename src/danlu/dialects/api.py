@@ -8,9 +8,15 @@ from danlu.job.spec import JobSpec
 
 
 class Dialect(Protocol):
-    """One service's vocabulary, as three pure functions. A module can be a dialect."""
+    """One service's vocabulary, as three pure functions. A module can be a dialect.
+
+    Some options of a spec are settled by the service, which can look at the code: ``"urls":
+    "auto"`` becomes the channels the script wants as URLs, ``"top": "auto"`` the one folder all
+    files of an archive lie in, or nothing.
+    """
 
     NAME: str
+    ENTRY: str  # the field that says what to start: a file of the code, or a dotted module
 
     def read(self, request: Mapping[str, Any]) -> JobSpec:
         """Understand a request.

@@ -4,7 +4,7 @@ A field nobody asked for is a fault too: a misspelt option is never silently ign
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from danlu.errors import InvalidJob, suggestion
@@ -13,18 +13,25 @@ from danlu.job.spec import MACHINE_RETRIES, JobSpec, Resources
 from danlu.settings import size
 
 FLAG = re.compile(r"[A-Za-z0-9_-]{1,64}")
+KEY = re.compile(r"[^\s=\0]{1,256}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 URI = re.compile(r"[a-z][a-z0-9]*://.+")
 
 
 class Form:
-    def __init__(self, request: Mapping[str, Any]) -> None:
+    """``aliases``: other names a service has for a field; faults are told by the one written."""
+
+    def __init__(
+        self, request: Mapping[str, Any], aliases: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         self._request = request
+        self._aliases = aliases or {}
         self._asked = {"dialect", "algorithm"}  # settled before a dialect reads
         self._faults: list[tuple[str, str]] = []
 
     def fault(self, field: str, sentence: str) -> None:
-        self._faults.append((field, sentence))
+        name, dot, rest = field.partition(".")
+        self._faults.append((f"{self._written(name)}{dot}{rest}", sentence))
 
     def done(self, spec: JobSpec) -> JobSpec:
         """Return the spec that was read.
@@ -103,6 +110,19 @@ class Form:
                 found.append((name, text))
         return tuple(found)
 
+    def values(self, field: str) -> tuple[tuple[str, Any], ...]:
+        """Names with values of any JSON type, in the order given."""
+        found = []
+        for name, value in self._pairs(field):
+            if not KEY.fullmatch(name):
+                sentence = f"{name!r} is no name: it has 1 to 256 characters, no blank and no '='."
+                self.fault(f"{field}.{name}", sentence)
+            elif "\0" in str(value):
+                self.fault(f"{field}.{name}", "holds a NUL character, which no argument can.")
+            else:
+                found.append((name, value))
+        return tuple(found)
+
     def variables(self, field: str) -> dict[str, str]:
         """Environment variables."""
         found = {}
@@ -148,9 +168,17 @@ class Form:
         return name
 
     def _take(self, field: str, default: Any) -> Any:
-        self._asked.add(field)
-        value = self._request.get(field)
-        return default if value is None else value
+        names = (field, *self._aliases.get(field, ()))
+        first_time = field not in self._asked
+        self._asked.update(names)
+        given = [name for name in names if self._request.get(name) is not None]
+        if len(given) > 1 and first_time:
+            self._faults.append((given[1], f"was given as {given[0]} already."))
+        return self._request[given[0]] if given else default
+
+    def _written(self, field: str) -> str:
+        names = (field, *self._aliases.get(field, ()))
+        return next((name for name in names if self._request.get(name) is not None), field)
 
     def _pairs(self, field: str) -> list[tuple[str, Any]]:
         value = self._take(field, {})

@@ -1,7 +1,8 @@
 """ModelArts custom scripts: a code directory, a boot file, ``data_url`` and ``train_url``.
 
 Inputs are brought to local disk before the script starts and outputs taken away while it runs
-and after it; the script sees local paths only. Names other than the two are the user's to choose.
+and after it; the script sees local paths, unless it copies with MoXing itself, as scripts of the
+service's first generation do. Names other than the two are the user's to choose.
 
 Contract: docs/dialects/modelarts.md
 """
@@ -9,13 +10,15 @@ Contract: docs/dialects/modelarts.md
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import unquote
 
+from danlu.dialects.channels import Channels, read_urls
+from danlu.dialects.code_dir import boot_file_of, last_level
 from danlu.dialects.form import Form, flag, resources_of
-from danlu.job.plan import Command, Fetch, Place, Push, Role
+from danlu.job.plan import Command, Fetch, Install, Place, Role
 from danlu.job.spec import JobSpec
 
 NAME = "modelarts"
+ENTRY = "boot_file"
 
 HOME = "/home/ma-user"
 MOUNT = f"{HOME}/modelarts"
@@ -28,7 +31,7 @@ def read(request: Mapping[str, Any]) -> JobSpec:
     if not code:
         form.fault("code_dir", "must be the URI of the code directory.")
     origin = form.uri("code_origin") or code
-    entry = _boot_file(form, code)
+    entry = boot_file_of(form, code, "ModelArts")
     inputs = _channels(form, "data_url", "inputs")
     outputs = _channels(form, "train_url", "outputs")
     for name in inputs.keys() & outputs.keys():
@@ -37,6 +40,10 @@ def read(request: Mapping[str, Any]) -> JobSpec:
     for name in by_environment:
         if name not in inputs and name not in outputs:
             form.fault("from_environment", f"{name!r} is no input or output of this job.")
+    restored = form.names("predownload")
+    for name in restored:
+        if name not in outputs:
+            form.fault("predownload", f"{name!r} is no output of this job.")
     spec = JobSpec(
         dialect=NAME,
         code=code,
@@ -45,10 +52,12 @@ def read(request: Mapping[str, Any]) -> JobSpec:
         inputs=inputs,
         outputs=outputs,
         options={
-            "code_name": _last_level(origin),
+            "code_name": last_level(origin),
             "code_origin": origin,
             "working_dir": form.text("working_dir", ""),
             "from_environment": ",".join(by_environment),
+            "predownload": ",".join(restored),
+            "urls": read_urls(form, {**inputs, **outputs}),
         },
         **form.common(),
     )
@@ -66,12 +75,11 @@ def roles(spec: JobSpec) -> Sequence[Role]:
 
 def command(spec: JobSpec, place: Place) -> Command:
     code = place.path(f"{JOB_DIR}/{spec.options['code_name']}")
-    inputs = {name: place.path(f"{MOUNT}/inputs/{name}_0") for name in spec.inputs}
-    outputs = {name: place.path(f"{MOUNT}/outputs/{name}_0") for name in spec.outputs}
-    channels = {**inputs, **outputs}
+    channels = Channels(spec, place, inputs=f"{MOUNT}/inputs", outputs=f"{MOUNT}/outputs")
+    told = channels.shown()
     in_environment = set(spec.options["from_environment"].split(","))
-    shown = {name: path for name, path in channels.items() if name not in in_environment}
-    hidden = {name: path for name, path in channels.items() if name in in_environment}
+    shown = {name: value for name, value in told.items() if name not in in_environment}
+    hidden = {name: value for name, value in told.items() if name in in_environment}
     boot_file = f"{code}/{spec.entry}"
     return Command(
         run=boot_file,
@@ -79,31 +87,18 @@ def command(spec: JobSpec, place: Place) -> Command:
             flag(name, value)
             for name, value in (*spec.params, *shown.items(), *_distributed(place).items())
         ),
+        install=_requirements(boot_file, code),
         cwd=_working_dir(spec, code),
         env={**_environment(place, code), **hidden, **spec.env},
         sys_path=tuple(dict.fromkeys((str(PurePosixPath(boot_file).parent), code))),
         fetch=(
             Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),
-            *(Fetch(uri, inputs[name], name) for name, uri in spec.inputs.items()),
+            *channels.fetch(),
         ),
-        # Parameter servers write nothing: their empty directories must not reach the store.
-        push=tuple(Push(outputs[name], uri, name) for name, uri in spec.outputs.items())
-        if place.decides
-        else (),
+        push=channels.push(spec.options.get("predownload", "").split(",")),
         private=("/cache", HOME),
-        folders=(place.path("/cache"), place.path(f"{MOUNT}/log"), *outputs.values()),
+        folders=(place.path("/cache"), place.path(f"{MOUNT}/log"), *channels.folders()),
     )
-
-
-def _boot_file(form: Form, code: str) -> str:
-    given = form.text("boot_file")
-    inside = given.removeprefix(code.rstrip("/") + "/") if "://" in given else given
-    path = PurePosixPath(inside)
-    if given and not given.endswith(".py"):
-        form.fault("boot_file", f"{given!r} is not a Python file; ModelArts starts no other.")
-    elif given and ("://" in inside or path.is_absolute() or ".." in path.parts):
-        form.fault("boot_file", f"must lie inside the code directory, got {given!r}.")
-    return str(path)
 
 
 def _channels(form: Form, usual: str, others: str) -> dict[str, str]:
@@ -114,11 +109,11 @@ def _channels(form: Form, usual: str, others: str) -> dict[str, str]:
     return {**({usual: uri} if uri else {}), **named}
 
 
-def _last_level(uri: str) -> str:
-    """The service keeps only the last level of a code directory's path."""
-    path = uri.split("://", 1)[-1]
-    name = PurePosixPath(unquote(path) if uri.startswith("file://") else path).name
-    return "code" if not name or name.endswith((".tar.gz", ".zip")) else name
+def _requirements(boot_file: str, code: str) -> tuple[Install, ...]:
+    """One page of the service has the file in the code directory, another beside the boot file."""
+    folders = dict.fromkeys((code, str(PurePosixPath(boot_file).parent)))
+    names = ("pip-requirements.txt", "requirements.txt")
+    return tuple(Install(f"{folder}/{name}") for folder in folders for name in names)
 
 
 def _working_dir(spec: JobSpec, code: str) -> str:

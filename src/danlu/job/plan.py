@@ -68,14 +68,16 @@ class Fetch:
 class Push:
     """A directory to mirror while the script runs and to complete when it has ended.
 
-    A retry finds here what earlier attempts left at ``uri``. With ``pack`` the directory is not
-    mirrored: when the script has ended it becomes one archive of that name below ``uri``.
+    A retry finds here what earlier attempts left at ``uri``; with ``restore`` the first attempt
+    finds what is there too. With ``pack`` the directory is not mirrored: when the script has
+    ended it becomes one archive of that name below ``uri``.
     """
 
     path: str  # as the script sees it
     uri: str
     what: str
     pack: str = ""  # e.g. 'model.tar.gz'
+    restore: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ bomb is refused when it begins to swell. An archive is refused with the reason a
 member at fault.
 """
 
+import builtins
 import gzip
 import os
 import struct
@@ -12,9 +13,9 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -24,6 +25,8 @@ from danlu.storage.archive_tar import TarReader
 from danlu.storage.archive_zip import ZipReader
 from danlu.storage.inside import NEW_FILE, Below, naming, remove, write_all
 from danlu.storage.names import is_name
+
+Keep = Callable[[str, int], bool]  # name and announced size
 
 CHUNK = 1 << 18
 RATIO = 250  # bytes out per byte in, beyond SWELL: no source code is so regular
@@ -52,22 +55,25 @@ class Limits:
 
 @dataclass(frozen=True)
 class Summary:
-    """What an archive holds: ``biggest`` are its five largest files, ``names`` the paths of all."""
+    """What an archive holds: ``biggest`` are its five largest files, ``names`` the paths of all,
+    ``kept`` the bytes that were asked for."""
 
     files: int
     bytes: int
     biggest: tuple[tuple[str, int], ...]
     names: frozenset[str] = frozenset()
+    kept: Mapping[str, "builtins.bytes"] = field(default_factory=dict)
 
 
-def check(stream: BinaryIO, limits: Limits) -> Summary:
-    """Read a whole archive, write nothing, and say what is in it.
+def check(stream: BinaryIO, limits: Limits, keep: Keep | None = None) -> Summary:
+    """Read a whole archive, write nothing, and say what is in it; ``keep`` chooses by name and
+    size the files whose bytes are returned too.
 
     Raises:
         Refused: it is broken, too big, or holds what :func:`unpack` would not write.
     """
     with _opened(stream, limits) as reader:
-        return _Walk(reader, limits, None).run()
+        return _Walk(reader, limits, None, keep).run()
 
 
 def unpack(path: Path, to: Path, limits: Limits) -> Summary:
@@ -145,8 +151,12 @@ def _seekable(stream: BinaryIO, limits: Limits) -> Iterator[BinaryIO]:
 class _Walk:
     """Goes through an archive once, keeping count; writes below ``below`` where it is given."""
 
-    def __init__(self, reader: Reader, limits: Limits, below: Below | None) -> None:
+    def __init__(
+        self, reader: Reader, limits: Limits, below: Below | None, keep: Keep | None = None
+    ) -> None:
         self._reader = reader
+        self._keep = keep or (lambda name, size: False)
+        self._kept: dict[str, bytes] = {}
         self._limits = limits
         self._below = below
         self._folders: set[str] = set()
@@ -161,7 +171,8 @@ class _Walk:
                 self._enter(member, steps)
                 self._take(member, steps)
         biggest = tuple(self._biggest)
-        return Summary(len(self._files), self._bytes, biggest, frozenset(self._files))
+        files = frozenset(self._files)
+        return Summary(len(files), self._bytes, biggest, files, self._kept)
 
     def _check_announced(self) -> None:
         announced = self._reader.announced()
@@ -193,7 +204,8 @@ class _Walk:
         if self._bytes + member.size > self._limits.total:
             raise self._too_big()
         if self._below is None:
-            self._copy(member, None)
+            name = "/".join(steps)
+            self._copy(member, None, name if self._keep(name, member.size) else "")
             return
         mode = 0o755 if member.executable else 0o644
         folder = self._below.folder(steps[:-1])
@@ -204,7 +216,7 @@ class _Walk:
         finally:
             os.close(handle)
 
-    def _copy(self, member: Member, handle: int | None) -> None:
+    def _copy(self, member: Member, handle: int | None, keep_as: str = "") -> None:
         while piece := self._reader.read(CHUNK):
             self._bytes += len(piece)
             if self._bytes > self._limits.total:
@@ -213,6 +225,8 @@ class _Walk:
                 raise refusal(member.name, f"swells to over {RATIO} times its packed size")
             if handle is not None:
                 write_all(handle, piece)
+            if keep_as:
+                self._kept[keep_as] = self._kept.get(keep_as, b"") + piece
 
     def _note(self, name: str, size: int) -> None:
         if len(self._biggest) < _BIGGEST or size > self._biggest[-1][1]:

@@ -1,0 +1,116 @@
+"""DLS, the service MoXing was made for: a code directory, a boot file, ``--data_url`` always.
+
+The service gave URLs to every script. A script that reads them itself still gets them; one that
+takes a path gets a local directory, which MoXing's own functions accept as well.
+
+Contract: docs/dialects/dls.md
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from danlu.dialects.channels import Channels, read_urls
+from danlu.dialects.code_dir import boot_file_of, last_level
+from danlu.dialects.form import Form, flag, resources_of
+from danlu.job.plan import Command, Fetch, Place, Role
+from danlu.job.spec import JobSpec
+
+NAME = "dls"
+ENTRY = "boot_file"
+
+HOME = "/home/work"
+JOB_DIR = f"{HOME}/user-job-dir"
+
+
+def read(request: Mapping[str, Any]) -> JobSpec:
+    form = Form(request, {"code": ("code_dir",)})
+    code = form.uri("code")
+    if not code:
+        form.fault("code", "must be the URI of the code directory.")
+    origin = form.uri("code_origin") or code
+    data, train = form.uri("data_url"), form.uri("train_url")
+    inputs = {"data_url": data} if data else {}
+    outputs = {"train_url": train} if train else {}
+    spec = JobSpec(
+        dialect=NAME,
+        code=code,
+        entry=boot_file_of(form, code, "DLS"),
+        params=form.params("parameters", taken=("data_url", "train_url")),
+        inputs=inputs,
+        outputs=outputs,
+        options={
+            "code_name": last_level(origin),
+            "code_origin": origin,
+            "urls": read_urls(form, {**inputs, **outputs}),
+        },
+        **form.common(),
+    )
+    return form.done(spec)
+
+
+def roles(spec: JobSpec) -> Sequence[Role]:
+    nodes = spec.resources.nodes
+    worker = Role("worker", nodes, **resources_of(spec))
+    if nodes == 1:
+        return [worker]
+    # A ps and a worker on every node; the ps shares the node's room and never ends by itself.
+    return [Role("ps", nodes, cpus=0, decides=False), worker]
+
+
+def command(spec: JobSpec, place: Place) -> Command:
+    code = place.path(f"{JOB_DIR}/{spec.options['code_name']}")
+    boot_file = f"{code}/{spec.entry}"
+    channels = Channels(spec, place, inputs=f"{HOME}/inputs", outputs=f"{HOME}/outputs")
+    # An empty data set still reaches the script: manual, pitfall 2-4-3.
+    told = [*{"data_url": "", **channels.shown()}.items(), *spec.params]
+    told += [pair for pair in _devices(place) if pair[0] not in dict(spec.params)]
+    return Command(
+        run=boot_file,
+        args=tuple(flag(name, value) for name, value in told),
+        cwd=code,
+        env={**_environment(spec, place), **spec.env},
+        # Manual, pitfall 2-4-2: its cure for modules that are not found is done already.
+        sys_path=tuple(dict.fromkeys((str(PurePosixPath(boot_file).parent), code))),
+        fetch=(
+            Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),
+            *channels.fetch(),
+        ),
+        push=channels.push(),
+        private=("/cache", HOME),
+        folders=(place.path("/cache"), *channels.folders()),
+    )
+
+
+def _devices(place: Place) -> list[tuple[str, str]]:
+    """The five flags of the manual's section 2.3; without GPUs ``num_gpus`` is left out there."""
+    found = []
+    if "ps" in place.peers:
+        found = [
+            ("job_name", place.role),
+            ("task_index", str(place.index)),
+            ("ps_hosts", ",".join(place.peers["ps"])),
+            ("worker_hosts", ",".join(place.peers["worker"])),
+        ]
+    if place.gpus and place.role == "worker":
+        found.append(("num_gpus", str(len(place.gpus))))
+    return found
+
+
+def _environment(spec: JobSpec, place: Place) -> Mapping[str, str]:
+    workers = place.peers.get("worker", (place.host,))
+    several = enumerate(workers) if len(workers) > 1 else ()
+    return {
+        "HOME": place.path(HOME),
+        "DLS_TASK_INDEX": str(place.index),
+        "DLS_TASK_NUMBER": str(len(workers)),
+        "DLS_APP_URL": spec.options["code_origin"],
+        "DLS_DATA_URL": spec.inputs.get("data_url", ""),
+        "DLS_TRAIN_URL": spec.outputs.get("train_url", ""),
+        "BATCH_JOB_ID": place.job_id,
+        "BATCH_TASK_CURRENT_HOST_IP": place.host,
+        "BATCH_TASK_CURRENT_INSTANCE": place.task,
+        **{f"BATCH_CUSTOM{number}_HOSTS": address for number, address in several},
+        "S3_USE_HTTPS": "1",
+        "S3_VERIFY_SSL": "0",
+    }

@@ -1,0 +1,183 @@
+import pytest
+
+from danlu.dialects import dls
+from danlu.errors import InvalidJob
+from danlu.job.plan import Place
+from danlu.testing.dialect import DialectContract
+
+REQUEST = {"code": "s3://bucket/flowers-code", "boot_file": "train.py"}
+FLOWERS = {**REQUEST, "data_url": "s3://bucket/flowers", "train_url": "s3://bucket/log"}
+PEERS = {
+    "ps": ("192.168.1.100:2222", "192.168.1.101:2222"),
+    "worker": ("192.168.1.100:2223", "192.168.1.101:2223"),
+}
+
+
+class TestDls(DialectContract):
+    @pytest.fixture
+    def dialect(self):
+        return dls
+
+    @pytest.fixture
+    def request_of(self):
+        return REQUEST
+
+
+def command(request, role="worker", index=0, **place):
+    spec = dls.read(request)
+    return dls.command(spec, Place(role, index, job_id="j1", **place))
+
+
+def test_an_empty_data_set_still_reaches_the_script():
+    """Manual, pitfall 2-4-3."""
+    assert command(REQUEST).args == ("--data_url=",)
+
+
+def test_data_and_output_come_first_and_an_empty_parameter_is_kept():
+    rows = {"lr": 0.01, "note": "", "flag": True, "name": "a b"}
+
+    assert command({**FLOWERS, "parameters": rows, "urls": "all"}).args == (
+        "--data_url=s3://bucket/flowers",
+        "--train_url=s3://bucket/log",
+        "--lr=0.01",
+        "--note=",
+        "--flag=true",
+        "--name=a b",
+    )
+
+
+def test_a_channel_is_a_local_directory_unless_it_was_found_to_be_a_url():
+    told = command(FLOWERS)
+
+    assert told.args == (
+        "--data_url=/home/work/inputs/data_url_0",
+        "--train_url=/home/work/outputs/train_url_0",
+    )
+    assert [(fetch.uri, fetch.to) for fetch in told.fetch[1:]] == [
+        ("s3://bucket/flowers", "/home/work/inputs/data_url_0")
+    ]
+    assert [(push.path, push.uri) for push in told.push] == [
+        ("/home/work/outputs/train_url_0", "s3://bucket/log")
+    ]
+
+
+def test_what_is_a_url_is_neither_fetched_nor_mirrored():
+    told = command({**FLOWERS, "urls": "data_url,train_url"})
+
+    assert told.args == ("--data_url=s3://bucket/flowers", "--train_url=s3://bucket/log")
+    assert [fetch.what for fetch in told.fetch] == ["code"]
+    assert told.push == ()
+    assert told.folders == ("/cache",)
+
+
+@pytest.mark.parametrize(
+    ("urls", "found"),
+    [("", "auto"), ("auto", "auto"), ("none", ""), ("all", "data_url,train_url"),
+     ("train_url", "train_url")],
+)  # fmt: skip
+def test_the_user_may_say_which_channels_are_urls(urls, found):
+    asked = {"urls": urls} if urls else {}
+
+    assert dls.read({**FLOWERS, **asked}).options["urls"] == found
+
+
+def test_a_url_that_is_no_channel_is_refused():
+    with pytest.raises(InvalidJob, match="urls: 'dta_url' is no input or output of this job"):
+        dls.read({**FLOWERS, "urls": "dta_url"})
+
+
+def test_two_nodes_of_four_gpus_get_the_flags_of_the_manual():
+    """MoXing manual, section 2.3: the four command lines of its example."""
+    request = {**REQUEST, "data_url": "s3://b/d", "nodes": 2, "gpus": 4, "urls": "all"}
+    four = {"gpus": ("0", "1", "2", "3"), "peers": PEERS}
+    hosts = (
+        "--ps_hosts=192.168.1.100:2222,192.168.1.101:2222",
+        "--worker_hosts=192.168.1.100:2223,192.168.1.101:2223",
+    )
+
+    assert [(r.name, r.count, r.decides) for r in dls.roles(dls.read(request))] == [
+        ("ps", 2, False),
+        ("worker", 2, True),
+    ]
+    for index in (0, 1):
+        assert command(request, "worker", index, **four).args == (
+            "--data_url=s3://b/d",
+            "--job_name=worker",
+            f"--task_index={index}",
+            *hosts,
+            "--num_gpus=4",
+        )
+        assert command(request, "ps", index, peers=PEERS).args == (
+            "--data_url=s3://b/d",
+            "--job_name=ps",
+            f"--task_index={index}",
+            *hosts,
+        )
+
+
+def test_one_node_is_told_of_its_gpus_only():
+    assert command(REQUEST, gpus=("0", "1")).args == ("--data_url=", "--num_gpus=2")
+
+
+def test_without_gpus_their_number_is_left_out():
+    """Manual, section 2.3: on CPU the flag is not to be filled in."""
+    assert not any("num_gpus" in word for word in command(REQUEST, peers=PEERS).args)
+
+
+def test_a_flag_of_the_user_is_not_said_twice():
+    told = command({**REQUEST, "parameters": {"num_gpus": "1"}}, gpus=("0", "1"))
+
+    assert told.args == ("--data_url=", "--num_gpus=1")
+
+
+def test_the_project_directory_can_be_imported_from():
+    """Manual, pitfall 2-4-2."""
+    told = command({**REQUEST, "boot_file": "tools/train.py"})
+    code = "/home/work/user-job-dir/flowers-code"
+
+    assert told.run == f"{code}/tools/train.py"
+    assert told.sys_path == (f"{code}/tools", code)
+
+
+def test_scratch_and_home_are_the_jobs_own():
+    assert command(FLOWERS).private == ("/cache", "/home/work")
+    assert "/cache" in command(FLOWERS).folders
+
+
+def test_the_environment_is_that_of_the_first_generation():
+    env = command(FLOWERS, index=1, peers=PEERS, host="192.168.1.101").env
+
+    assert env["HOME"] == "/home/work"
+    assert (env["DLS_TASK_INDEX"], env["DLS_TASK_NUMBER"]) == ("1", "2")
+    assert env["DLS_APP_URL"] == "s3://bucket/flowers-code"
+    assert (env["DLS_DATA_URL"], env["DLS_TRAIN_URL"]) == ("s3://bucket/flowers", "s3://bucket/log")
+    assert env["BATCH_JOB_ID"] == "j1"
+    assert env["BATCH_TASK_CURRENT_HOST_IP"] == "192.168.1.101"
+    assert env["BATCH_CUSTOM1_HOSTS"] == "192.168.1.101:2223"
+    assert (env["S3_USE_HTTPS"], env["S3_VERIFY_SSL"]) == ("1", "0")
+    assert "S3_ENDPOINT" not in env
+
+
+def test_a_users_variable_wins():
+    assert command({**REQUEST, "env": {"HOME": "/x"}}).env["HOME"] == "/x"
+
+
+def test_a_parameter_server_leaves_the_output_alone():
+    assert command(FLOWERS, "ps", peers=PEERS, decides=False).push == ()
+
+
+def test_all_faults_of_a_request_are_told_at_once():
+    with pytest.raises(InvalidJob) as caught:
+        dls.read({"boot_file": "run.sh", "code_dir": "here", "inputs": {}, "data_url": "there"})
+
+    assert caught.value.faults[:3] == (
+        ("code_dir", "must be a URI such as obs://bucket/path, got 'here'."),
+        ("data_url", "must be a URI such as obs://bucket/path, got 'there'."),
+        ("boot_file", "'run.sh' is not a Python file; DLS starts no other."),
+    )
+    assert caught.value.faults[3][0] == "inputs"
+
+
+def test_the_data_url_may_not_come_as_a_parameter():
+    with pytest.raises(InvalidJob, match="is the name of an input or output"):
+        dls.read({**REQUEST, "parameters": {"data_url": "x"}})
