@@ -8,7 +8,7 @@ import tarfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -73,7 +73,7 @@ class Bench:
             "args": args,
             "private": ("/cache", "/home/ma-user", "/opt/ml"),
             "fetch": tuple(Fetch(f.uri, root + f.to, f.what, f.archive) for f in (code, *fetch)),
-            "push": tuple(Push(root + p.path, p.uri, p.what, p.pack) for p in push),
+            "push": tuple(replace(p, path=root + p.path) for p in push),
             **command,
         }
         place = Place("worker", 0, root=root, isolation=self.isolation)

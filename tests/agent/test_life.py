@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,22 @@ def test_a_retry_finds_what_earlier_attempts_left(each_bench, until):
     assert "[danlu] attempt 3: found 2 files (20 B) of earlier attempts in train_url\n" in log
     assert "found ['step-1', 'step-2']\n" in log
     assert outcome.pushed_files == 3
+
+
+def test_an_output_that_asks_for_it_begins_with_what_is_there(bench):
+    there = bench.home / "store/buckets/bucket/out/model.ckpt"
+    there.parent.mkdir(parents=True)
+    there.write_text("step 7")
+    files = bench.plan(
+        f"print('found', open('{OUT}/model.ckpt').read())",
+        push=(replace(TRAIN_URL, restore=True),),
+    )
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.DONE
+    assert "[danlu] attempt 1: found 1 file (6 B) in train_url\n" in bench.log(files)
+    assert "found step 7\n" in bench.log(files)
 
 
 def test_secrets_reach_the_script_and_nothing_else(bench, until):

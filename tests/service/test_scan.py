@@ -97,7 +97,7 @@ def test_a_channel_nobody_copies_needs_no_words():
 def test_python_2_is_understood_too():
     text = "print 'x'\nexec 'y'\nmox.file.copy_parallel(FLAGS.data_url, d)\nprint `1`, 0777\n"
 
-    assert [use.kind for use in uses_in("t.py", text, CHANNELS)][0] is Kind.COPIES
+    assert next(uses_in("t.py", text, CHANNELS)).kind is Kind.COPIES
 
 
 @pytest.mark.parametrize("text", ["(" * 100_000, "mox" * 50_000, "\0", "a.data_url" + "." * 9999])

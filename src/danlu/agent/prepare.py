@@ -43,7 +43,7 @@ def prepare(
     Fetcher(settings, workspace, report, job_log).bring(ending)
     report.begin("prepare")
     known: dict[str, Manifest] = {}
-    if task.attempt > 1 and task.command.push:
+    if any(task.attempt > 1 or item.restore for item in task.command.push):
         known = Restorer(stores, workspace, report, job_log).restore(ending)
     for path in (*task.command.folders, *(item.path for item in task.command.push)):
         workspace.host(path).mkdir(parents=True, exist_ok=True)

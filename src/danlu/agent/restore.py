@@ -30,11 +30,16 @@ class Restorer:
         self._log = job_log
 
     def restore(self, ending: Ending) -> "dict[str, Manifest]":
-        """Fill every output that is mirrored; return what is known to be at its URI already."""
+        """Fill outputs that are mirrored: all of them for a retry, those asked for in any case.
+
+        Returns what is known to be at their URIs already.
+        """
         task = self._workspace.task
         for number in range(1, task.attempt):
             self._salvage(number, ending)
-        return {item.what: self._pull(item, ending) for item in self._mirrored()}
+        again = task.attempt > 1
+        wanted = [item for item in self._mirrored() if again or item.restore]
+        return {item.what: self._pull(item, ending) for item in wanted}
 
     def _salvage(self, attempt: int, ending: Ending) -> None:
         """Save what a lost agent could not push; once, or it would replace what came later."""
@@ -71,8 +76,9 @@ class Restorer:
             manifest = Manifest()
         count = len(manifest.files)
         files = "1 file" if count == 1 else f"{count} files"
+        attempt = self._workspace.task.attempt
+        whose = " of earlier attempts" if attempt > 1 else ""
         self._log.say(
-            f"attempt {self._workspace.task.attempt}: found {files} "
-            f"({show_size(manifest.size)}) of earlier attempts in {item.what}"
+            f"attempt {attempt}: found {files} ({show_size(manifest.size)}){whose} in {item.what}"
         )
         return manifest

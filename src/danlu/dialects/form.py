@@ -172,7 +172,7 @@ class Form:
         first_time = field not in self._asked
         self._asked.update(names)
         given = [name for name in names if self._request.get(name) is not None]
-        if len(given) > 1 and first_time:
+        if first_time and len(given) > 1 and self._request[given[1]] != self._request[given[0]]:
             self._faults.append((given[1], f"was given as {given[0]} already."))
         return self._request[given[0]] if given else default
 

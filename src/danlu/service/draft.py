@@ -1,6 +1,6 @@
 """From a request to a job that can be kept: every fault is told here, before anything is stored."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
@@ -11,14 +11,15 @@ from danlu.errors import DanluError, InvalidJob, NotFound, Refused, StorageError
 from danlu.executors.api import Capacity
 from danlu.job.job import Job
 from danlu.job.spec import JobSpec, Resources
+from danlu.service import scan
 from danlu.service.fitting import fit
+from danlu.service.sources import Source, Sources, module_files
 from danlu.settings import Settings
-from danlu.storage.archive import Limits, check
+from danlu.storage.archive import Limits
 from danlu.storage.locate import Location, Stores, parse
 
 Found = list[tuple[str, str]]  # field and sentence
 _COUNTED = 1000  # files of an output, at most
-_ARCHIVES = 256  # whose names are kept in mind
 
 
 class Faults:
@@ -114,8 +115,24 @@ class Ground:
 
     def __init__(self, stores: Stores, limits: Limits) -> None:
         self._stores = stores
-        self._limits = limits
-        self._archives: dict[str, Collection[str]] = {}
+        self._sources = Sources(stores, limits)
+
+    def settle(self, spec: JobSpec) -> tuple[JobSpec, list[str]]:
+        """Fill in what a dialect left to a look at the code, and say what was decided."""
+        open_ones = {name for name, value in spec.options.items() if value == "auto"}
+        if not open_ones & {"top", "urls"}:
+            return spec, []
+        try:
+            source = self._sources.of(spec.code)
+        except (DanluError, OSError):
+            source = Source()  # told where the code itself is looked at
+        options = dict(spec.options)
+        notes: list[str] = []
+        if "top" in open_ones:
+            options["top"] = source.top
+        if "urls" in open_ones:
+            options["urls"], notes = _urls(spec, source)
+        return replace(spec, options=options), notes
 
     def check(self, spec: JobSpec, living: Iterable[Job]) -> tuple[list[str], Found]:
         """Return notes and faults."""
@@ -134,32 +151,22 @@ class Ground:
         if not spec.code or not spec.entry:
             return []
         try:
-            files = self._files(spec.code)
+            files = self._sources.of(spec.code).names
         except DanluError as error:
             return [("code", error.message)]
         if not files:
             return [("code", f"there is nothing at {spec.code!r}.")]
-        if spec.entry not in files:
-            python = [name for name in files if name.endswith(".py")]
-            there = f"Its Python files: {', '.join(sorted(python)[:8]) or 'none'}."
-            return [("boot_file", f"{spec.entry!r} is not in the code directory. {there}")]
+        top = spec.options.get("top", "")
+        inside = {name.removeprefix(f"{top}/") for name in files} if top else files
+        is_file = spec.entry.endswith(".py")
+        wanted = (spec.entry,) if is_file else module_files(spec.entry)
+        if inside.isdisjoint(wanted):
+            python = sorted(name for name in inside if name.endswith(".py"))
+            there = f"Its Python files: {', '.join(python[:8]) or 'none'}."
+            # Dialects that others have written may not say.
+            field = getattr(dialects.get(spec.dialect), "ENTRY", "boot_file")
+            return [(field, f"{spec.entry!r} is not in the code directory. {there}")]
         return []
-
-    def _files(self, code: str) -> Collection[str]:
-        if code in self._archives:
-            return self._archives[code]
-        location = self._stores.at(code)
-        if not code.endswith((".tar.gz", ".zip")):
-            return [name for name, _ in location.tree()]
-        if location.storage.stat(location.key) is None:
-            return ()
-        with location.storage.open(location.key) as file:
-            names = check(file, self._limits).names
-        if code.startswith("danlu://code/"):
-            self._archives[code] = names  # named by its content: it cannot change
-            if len(self._archives) > _ARCHIVES:
-                self._archives.pop(next(iter(self._archives)))
-        return names
 
     def _input(self, name: str, uri: str) -> Found:
         try:
@@ -183,6 +190,18 @@ class Ground:
         many = f"{there} files or more" if there == _COUNTED else f"{there} files"
         files = "1 file" if there == 1 else many
         return [f"{name}: {uri} is not empty ({files}); what the script writes may replace it."], []
+
+
+def _urls(spec: JobSpec, source: Source) -> tuple[str, list[str]]:
+    """Decide which channels the script wants as URLs; data of this machine is always a path."""
+    places = {**spec.inputs, **spec.outputs}
+    remote = {name: uri for name, uri in places.items() if not uri.startswith("file:")}
+    found = scan.find(source.texts, remote)
+    notes = []
+    for name, reason in (found.reasons or {}).items():
+        told = f"passed as the URL {remote[name]}" if name in found.urls else "a local directory"
+        notes.append(f"{name}: {told}: {reason}. The field urls says otherwise.")
+    return ",".join(found.urls), notes
 
 
 def overlaps(spec: JobSpec) -> Found:

@@ -210,6 +210,7 @@ class Service:
         faults.add(filled.faults)
         spec, notes, more = fill_resources(spec, self._settings, self._executor.capacity())
         faults.add(more)
+        spec, settled = self._ground.settle(spec)
         more_notes, more = self._ground.check(spec, self._records.living())
         faults.add(more)
         job = Job(
@@ -218,7 +219,7 @@ class Service:
             spec=spec,
             request=dict(request),
             created=now,
-            notes=(*filled.notes, *notes, *more_notes),
+            notes=(*filled.notes, *notes, *settled, *more_notes),
             history=(Change(JobState.QUEUED, now, 1),),
             parent=again.id if again else "",
             algorithm=filled.algorithm,

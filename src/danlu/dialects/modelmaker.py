@@ -1,0 +1,110 @@
+"""ModelMaker: a file with four functions, one data set, parameters; the platform does the rest.
+
+There is no main and no command line: a driver of ours finds the functions and calls them with the
+place of the data and one dictionary: defaults, then ``parameters.json`` beside the file, then the
+job's own. The model directory is the platform's.
+
+Contract: docs/dialects/modelmaker.md
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from danlu.dialects.code_dir import boot_file_of
+from danlu.dialects.form import Form, resources_of
+from danlu.errors import Unsupported
+from danlu.job import estimator
+from danlu.job.plan import Command, Fetch, Place, Push, Role
+from danlu.job.spec import JobSpec
+
+NAME = "modelmaker"
+ENTRY = "model_file"
+
+HOME = "/opt/modelmaker"
+MODELS = "obs://danlu-models"
+MODEL = "model"
+
+ALIASES = {"model_file": ("boot_file",)}
+
+
+def read(request: Mapping[str, Any]) -> JobSpec:
+    form = Form(request, ALIASES)
+    code = form.uri("code")
+    if not code:
+        form.fault("code", "must be the URI of the code: a directory or an archive.")
+    origin = form.uri("code_origin") or code
+    data = form.uri("data")
+    common = form.common()
+    outputs = form.uris("outputs")
+    for name in outputs.keys() - {MODEL}:
+        form.fault(f"outputs.{name}", f"is not there: the one output is {MODEL!r}.")
+    spec = JobSpec(
+        dialect=NAME,
+        code=code,
+        entry=boot_file_of(form, code, "ModelMaker", ENTRY),
+        params=_parameters(form),
+        inputs={"data": data} if data else {},
+        outputs={MODEL: outputs.get(MODEL, f"{MODELS}/{common['name'] or 'job'}")},
+        options={"code_origin": origin},
+        **common,
+    )
+    form.done(spec)
+    if spec.resources.nodes > 1:
+        raise Unsupported(
+            "nodes: training on several machines (ModelMaker manual, creating training code) is "
+            "not there yet.",
+            hint="Ask for one node.",
+        )
+    return spec
+
+
+def roles(spec: JobSpec) -> Sequence[Role]:
+    return [Role("worker", spec.resources.nodes, **resources_of(spec))]
+
+
+def command(spec: JobSpec, place: Place) -> Command:
+    code, data, model, job = (
+        place.path(f"{HOME}/{name}") for name in ("code", "data", "model", "job.json")
+    )
+    told = {
+        "path": data,
+        "model_dir": model,
+        "parameters": {name: json.loads(text) for name, text in spec.params},
+    }
+    return Command(
+        run=f"{code}/{spec.entry}",
+        args=(job,),  # for the driver; the functions see none
+        functions=True,
+        cwd=code,
+        env=spec.env,
+        sys_path=(code,),
+        fetch=(
+            Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),
+            *(Fetch(uri, data, name) for name, uri in spec.inputs.items()),
+        ),
+        push=(Push(model, spec.outputs[MODEL], MODEL),),
+        private=(HOME,),
+        folders=(model,) if spec.inputs else (model, data),
+        files={job: json.dumps(told, ensure_ascii=False, indent=1)},
+    )
+
+
+def _parameters(form: Form) -> tuple[tuple[str, str], ...]:
+    """Return each parameter as JSON text. A text that is JSON counts as what it says."""
+    found = {name: _decoded(name, value) for name, value in form.values("parameters")}
+    for name, sentence in estimator.faults(found):
+        form.fault(f"parameters.{name}", sentence)
+    return tuple((name, json.dumps(value)) for name, value in found.items())
+
+
+def _decoded(name: str, value: Any) -> Any:
+    """The service's form has texts only, and its manual writes None for no value."""
+    if not isinstance(value, str):
+        return value
+    if value == "None" and name in estimator.DEFAULTS:
+        return None
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value

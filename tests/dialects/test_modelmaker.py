@@ -1,0 +1,133 @@
+import json
+
+import pytest
+
+from danlu.dialects import modelmaker
+from danlu.errors import InvalidJob, Unsupported
+from danlu.job.plan import Place
+from danlu.testing.dialect import DialectContract
+
+REQUEST = {"code": "obs://bucket/code", "model_file": "mnist.py"}
+MNIST = {
+    **REQUEST,
+    "name": "mnist",
+    "data": "obs://bucket/mnist",
+    "parameters": {"train_max_steps": "200", "units": "128", "note": "a b", "empty": ""},
+}
+
+
+class TestModelMaker(DialectContract):
+    @pytest.fixture
+    def dialect(self):
+        return modelmaker
+
+    @pytest.fixture
+    def request_of(self):
+        return REQUEST
+
+    def test_values_reach_the_script_as_they_are(self, dialect, request_of):
+        """There is no command line: parameters are in a file for the driver."""
+        value = "; rm -rf $(HOME) `x` 'q' \"d\" a=b --c 中文\nnext"
+
+        assert job_of({**request_of, "parameters": {"note": value}})["parameters"] == {
+            "note": value
+        }
+
+
+def command(request):
+    return modelmaker.command(modelmaker.read(request), Place("worker", 0))
+
+
+def job_of(request):
+    (text,) = command(request).files.values()
+    return json.loads(text)
+
+
+def test_a_driver_calls_the_functions_of_the_file():
+    found = command(MNIST)
+
+    assert (found.run, found.functions) == ("/opt/modelmaker/code/mnist.py", True)
+    assert found.args == ("/opt/modelmaker/job.json",)
+    assert found.sys_path == (found.cwd,) == ("/opt/modelmaker/code",)
+
+
+def test_data_and_parameters_are_told_to_the_driver():
+    assert job_of(MNIST) == {
+        "path": "/opt/modelmaker/data",
+        "model_dir": "/opt/modelmaker/model",
+        "parameters": {"train_max_steps": 200, "units": 128, "note": "a b", "empty": ""},
+    }
+    assert command(MNIST).fetch[1].to == "/opt/modelmaker/data"
+
+
+def test_without_data_the_path_is_an_empty_directory():
+    assert "/opt/modelmaker/data" in command(REQUEST).folders
+
+
+def test_the_model_is_kept_by_the_platform_or_where_the_job_says():
+    assert command(MNIST).push[0].uri == "obs://danlu-models/mnist"
+    chosen = {**MNIST, "outputs": {"model": "obs://bucket/model"}}
+    assert command(chosen).push[0].uri == "obs://bucket/model"
+    with pytest.raises(InvalidJob, match=r"outputs\.logs: is not there"):
+        modelmaker.read({**MNIST, "outputs": {"logs": "obs://bucket/x"}})
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ("None", None),
+        ("null", None),
+        ("7", 7),
+        (7, 7),
+        (None, None),
+    ],
+)
+def test_a_value_is_read_as_what_it_says(given, value):
+    assert job_of({**REQUEST, "parameters": {"eval_steps": given}})["parameters"] == {
+        "eval_steps": value
+    }
+
+
+def test_each_wrong_value_has_its_sentence():
+    wrong = {
+        "save_checkpoints_steps": 10,
+        "save_checkpoints_secs": 60,
+        "keep_checkpoint_max": -1,
+        "log_step_count_steps": "None",
+        "train_max_steps": "many",
+        "eval_steps": 0,
+        "eval_start_delay_secs": True,
+        "eval_throttle_secs": "",
+    }
+    with pytest.raises(InvalidJob) as caught:
+        modelmaker.read({**REQUEST, "parameters": wrong})
+
+    assert caught.value.faults == (
+        (
+            "parameters.keep_checkpoint_max",
+            "must be a whole number of at least 0, or None (all), got -1.",
+        ),
+        (
+            "parameters.log_step_count_steps",
+            "must be a whole number of at least 1, got None.",
+        ),
+        (
+            "parameters.train_max_steps",
+            "must be a whole number of at least 1, or None (until the data ends), got 'many'.",
+        ),
+        (
+            "parameters.eval_steps",
+            "must be a whole number of at least 1, or None (all of the data), got 0.",
+        ),
+        ("parameters.eval_start_delay_secs", "must be a number of at least 0, got True."),
+        ("parameters.eval_throttle_secs", "must be a number of at least 0, got ''."),
+        (
+            "parameters.save_checkpoints_secs",
+            "cannot be set together with save_checkpoints_steps: leave one of them out.",
+        ),
+    )
+
+
+def test_several_machines_are_not_there_yet():
+    with pytest.raises(Unsupported, match="several machines"):
+        modelmaker.read({**REQUEST, "nodes": 2})
