@@ -15,8 +15,10 @@ BUILT_IN = {
     "dls": "danlu.dialects.dls",
     "kdl": "danlu.dialects.kdl",
     "modelarts": "danlu.dialects.modelarts",
+    "modelmaker": "danlu.dialects.modelmaker",
+    "ti": "danlu.dialects.ti",
 }
-PROMISED = ("modelmaker", "ti")
+PROMISED: tuple[str, ...] = ()
 
 
 def get(name: str) -> "Dialect":
