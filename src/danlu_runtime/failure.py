@@ -12,6 +12,7 @@ from danlu.taskdir.box import Box
 
 _FRAMES = 50  # a recursion without end has a thousand
 _MESSAGE = 4000
+_FOLDERS = 1000  # of the code are looked through for a module
 _NO_MEMORY = ("Cannot allocate memory", "bad_alloc", "OOM when allocating")
 _NO_SPACE = "No space left on device"
 
@@ -31,6 +32,7 @@ def describe(code: str, error: BaseException) -> Failure:
         frames=tuple(frames if len(frames) <= _FRAMES else frames[:10] + frames[10 - _FRAMES :]),
         out_of_memory=not disk and any(map(_is_memory, _chain(error))),
         disk_full=disk,
+        found=_missing_module(code, error),
     )
 
 
@@ -53,7 +55,9 @@ def _frames(code: str, traceback: TracebackType | None) -> Iterator[Frame]:
 
 def _syntax_frame(code: str, error: SyntaxError) -> list[Frame]:
     file = _own_file(code, error.filename or "")
-    return [Frame(file, error.lineno or 0, "", (error.text or "").strip())] if file else []
+    if not file:
+        return []
+    return [Frame(file, error.lineno or 0, "", (error.text or "").strip(), error.offset or 0)]
 
 
 def _own_file(code: str, name: str) -> str:
@@ -63,6 +67,26 @@ def _own_file(code: str, name: str) -> str:
         if path.startswith(root.rstrip("/") + "/") and "site-packages" not in path:
             return os.path.relpath(path, root)
     return ""
+
+
+def _missing_module(code: str, error: BaseException) -> str:
+    """Return where in the code a module lies that could not be imported, else "".
+
+    Letters of the other case count: code that came from Windows was importable there.
+    """
+    if not code or not isinstance(error, ModuleNotFoundError) or not error.name:
+        return ""
+    wanted = "/" + error.name.lower().replace(".", "/")
+    paths = (path for path in _modules(code) if path.removesuffix(".py").lower().endswith(wanted))
+    return next(paths, "").lstrip("/")
+
+
+def _modules(code: str) -> Iterator[str]:
+    """Yield every Python file and folder of the code as '/a/b.py' or '/a/b'."""
+    for _, (at, folders, files) in zip(range(_FOLDERS), os.walk(code), strict=False):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        for name in (*sorted(file for file in files if file.endswith(".py")), *folders):
+            yield os.path.join(at, name)[len(code.rstrip("/")) :]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -10,7 +10,7 @@ from danlu.words import catalogue
 
 SOURCES = sorted(Path(danlu.cli.__file__).parent.glob("*.py"))
 # Made from a value at run time, or said by other parts.
-MADE = ("state.", "reason.", "phase.", "help.", "ago.", "doctor.", "cause.")
+MADE = ("state.", "reason.", "phase.", "help.", "ago.", "doctor.", "cause.", "card.")
 
 
 def said() -> set[str]:

@@ -3,8 +3,8 @@
 from asking import Asker
 
 SCHEMAS = {
-    "Algorithm", "AlgorithmView", "AlgorithmsList", "CapacityView", "CauseView", "Change",
-    "Channel", "CodeView", "Command", "Constraint", "Contents", "Dataset", "DatasetView",
+    "Algorithm", "AlgorithmView", "AlgorithmsList", "CapacityView", "CardView", "CauseView",
+    "Change", "Channel", "CodeView", "Command", "Constraint", "Contents", "Dataset", "DatasetView",
     "DatasetsList", "DefineBody", "ErrorDetail", "ErrorView", "Failure", "FaultView", "Fetch",
     "Frame", "HelloView", "Install", "Isolation", "JobSpec", "JobState", "JobSummary",
     "JobView", "JobsPage", "Limits", "LineView", "LinesView", "Outcome", "Parameter", "Phase",

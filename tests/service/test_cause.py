@@ -37,8 +37,11 @@ def test_an_exception_is_told_with_the_users_own_file_and_line(ended):
     ("failure", "code"),
     [
         (Failure(exit_code=3), "exit_code"),
-        (Failure(exit_code=2), "exit_usage"),
-        (Failure(exception="SystemExit", message="2", exit_code=2), "exit_usage"),
+        (Failure(exit_code=2), "exit_code"),
+        (Failure(exception="SystemExit", message="2", exit_code=2), "exit_code"),
+        (Failure(exit_code=2, last_lines=("train.py: error: no", "")), "exit_usage"),
+        (Failure(exit_code=3, last_lines=("train.py: error: no",)), "exit_code"),
+        (Failure(exception="SystemExit", message="no data", exit_code=1), "exit_message"),
         (Failure(exit_code=127), "exit_not_found"),
         (Failure(exit_code=139, signal="SIGSEGV"), "crashed"),
         (Failure(exception="ImportError", message="no"), "exception_elsewhere"),
@@ -89,13 +92,32 @@ def test_a_job_stopped_by_its_user_is_no_failure(house, request_of):
     assert explain(house.service.get(job.id)).code == "stopped_by_user"
 
 
+def test_the_line_of_argparse_is_the_cause(ended):
+    line = "train.py: error: unrecognized arguments: --x=1"
+    usage = ("step 1", "usage: train.py [-h]", line)
+    failure = Failure(exception="SystemExit", message="2", exit_code=2, last_lines=usage)
+
+    cause = explain(ended(Reason.SCRIPT_FAILED, failure))
+
+    assert cause.en == f"{line} (exit code 2)"
+    assert line in cause.zh
+
+
+def test_a_full_disk_without_a_path_names_none(ended):
+    failure = Failure(disk_full="No space left on device", exit_code=1)
+
+    assert explain(ended(Reason.DISK_FULL, failure)).en.startswith("The disk is full: worker-0")
+
+
 def test_no_sentence_is_left_over():
     used = {r.value for r in Reason if r is not Reason.DONE} | {
         "done",
         "exception",
         "exception_elsewhere",
         "crashed",
+        "disk_full_somewhere",
         "exit_code",
+        "exit_message",
         "exit_usage",
         "exit_not_found",
         "exit_not_executable",

@@ -75,11 +75,12 @@ def told_by(box: Box) -> Failure | None:
             exception=str(told.exception)[:200],
             message=str(told.message)[:4000],
             frames=tuple(
-                Frame(str(f.file), int(f.line), str(f.function), str(f.text)[:500])
+                Frame(str(f.file), int(f.line), str(f.function), str(f.text)[:500], int(f.column))
                 for f in told.frames[:50]
             ),
             out_of_memory=told.out_of_memory is True,
             disk_full=str(told.disk_full or "")[:1000],
+            found=str(told.found or "")[:1000],
         )
     except (AttributeError, TypeError, ValueError):
         return None

@@ -84,6 +84,8 @@ def _tell_success(session: Session, view: View) -> None:
     screen.note(screen.paint(sentence, "green", screen.err))
     for name, uri in view["spec"]["outputs"].items():
         screen.note(f"  {name}: {uri}")
+    if cure := cure_of(view):
+        screen.say("end.note", note=cure)
 
 
 def _tell_failure(session: Session, view: View) -> None:
@@ -92,6 +94,8 @@ def _tell_failure(session: Session, view: View) -> None:
     sentence = say("end.other", name=view["name"], state=state, time=time_taken(view))
     painted = screen.paint(sentence, "red bold", screen.err)
     screen.note(say("end.cause", sentence=painted, cause=cause_of(view)).rstrip())
+    if cure := cure_of(view):
+        screen.say("end.cure", cure=cure)
     if command := next_command(view):
         screen.say("end.next", command=command)
 
@@ -106,6 +110,12 @@ def cause_of(view: View) -> str:
     if view.get("reason") and view["reason"] != "done":
         return say(f"reason.{view['reason']}")
     return ""
+
+
+def cure_of(view: View) -> str:
+    """Return how to cure a pitfall that is known, in the language chosen, else ""."""
+    card = (view.get("cause") or {}).get("card")
+    return str(card[language()]) if card else ""
 
 
 def next_command(view: View) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from danlu.cli.follow import cause_of, next_command, time_taken
+from danlu.cli.follow import cause_of, cure_of, next_command, time_taken
 from danlu.cli.layout import GAP, fields, table
 from danlu.cli.phases import spans, task_name
 from danlu.cli.units import age, clock, duration, moment
@@ -33,6 +33,7 @@ def job(view: View, now: float, paint: Paint) -> list[str]:
     for title, body in (
         ("show.parameters", fields([(k, v) for k, v in view["spec"]["params"]], "  ")),
         ("show.inputs", fields(list(view["spec"]["inputs"].items()), "  ")),
+        ("show.datasets", fields([(u, _title(d)) for u, d in view["datasets"].items()], "  ")),
         ("show.outputs", fields(list(view["spec"]["outputs"].items()), "  ")),
         ("show.env", fields(list(view["spec"]["env"].items()), "  ")),
         ("show.notes", [f"  {note}" for note in view["notes"]]),
@@ -51,8 +52,10 @@ def _head(view: View, now: float, paint: Paint) -> list[tuple[str, str]]:
         (say("show.name"), paint(view["name"], "bold")),
         (say("show.state"), paint(state_word(view["state"]), STYLES[view["state"]])),
         (say("show.cause"), cause_of(view)),
+        (say("show.cure"), cure_of(view)),
         (say("show.next"), next_command(view)),
         (say("show.id"), view["id"]),
+        (say("show.algorithm"), _algorithm(view)),
         (say("show.dialect"), spec["dialect"]),
         (say("show.entry"), spec["entry"]),
         (say("show.created"), f"{moment(view['created'])}  ({age(view['created'], now)})"),
@@ -63,6 +66,14 @@ def _head(view: View, now: float, paint: Paint) -> list[tuple[str, str]]:
         (say("show.parent"), view["parent"]),
     ]
     return [(label, text) for label, text in rows if text]
+
+
+def _algorithm(view: View) -> str:
+    return _title(view["algorithm"]) if view["algorithm"] else ""
+
+
+def _title(defined: View) -> str:
+    return f"{defined['name']}:{defined['version']}"
 
 
 def _resources(resources: View) -> str:

@@ -13,6 +13,7 @@ class Frame:
     line: int
     function: str = ""
     text: str = ""
+    column: int = 0  # from 1, where the line itself cannot be read (a SyntaxError)
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Failure:
     signal: str = ""  # 'SIGKILL', …
     out_of_memory: bool = False
     disk_full: str = ""  # the path that could not be written
+    found: str = ""  # where in the code a module lies that could not be imported
     detail: str = ""  # what the agent has to say (a fetch, a push, a place)
     traceback: str = ""  # of ours, when the fault is ours
     last_lines: tuple[str, ...] = ()

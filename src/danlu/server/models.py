@@ -42,13 +42,22 @@ class RerunBody(_Body):
     secrets: dict[str, str] = Field(default_factory=dict)
 
 
+class CardView(BaseModel):
+    """How a known pitfall is cured, in both languages."""
+
+    code: str
+    en: str
+    zh: str
+
+
 class CauseView(BaseModel):
-    """Why a job ended, in both languages, and the command to type next."""
+    """Why a job ended, in both languages, the command to type next, and the cure if known."""
 
     code: str
     en: str
     zh: str
     next: str
+    card: CardView | None
 
 
 class JobSummary(BaseModel):

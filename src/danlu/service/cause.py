@@ -6,21 +6,24 @@ from dataclasses import dataclass
 from danlu.job.job import Job
 from danlu.job.state import JobState, Reason
 from danlu.job.status import Failure, Frame
+from danlu.service.card_arguments import usage_of
+from danlu.service.cards import Card, card_of
 from danlu.words import say_in
 
 _CRASHES = {"SIGSEGV", "SIGBUS", "SIGILL", "SIGABRT", "SIGFPE", "SIGSYS", "SIGTRAP"}
-_EXIT_CODES = {2: "usage", 126: "not_executable", 127: "not_found"}
+_EXIT_CODES = {126: "not_executable", 127: "not_found"}
 _LONGEST = 300
 
 
 @dataclass(frozen=True)
 class Cause:
-    """``code`` is stable; ``next`` is a command line."""
+    """``code`` is stable; ``next`` is a command line; ``card`` says how to cure it, if known."""
 
     code: str
     en: str
     zh: str
     next: str
+    card: Card | None = None
 
 
 def explain(job: Job) -> Cause | None:
@@ -35,6 +38,7 @@ def explain(job: Job) -> Cause | None:
         en=say_in("en", f"cause.{code}", **values),
         zh=say_in("zh", f"cause.{code}", **values),
         next=_next(job, code),
+        card=card_of(job, failure),
     )
 
 
@@ -50,13 +54,22 @@ def _code(job: Job, failure: Failure | None) -> str:
     if job.state is JobState.SUCCEEDED:
         return "done"
     reason = job.reason or Reason.PLATFORM_FAILED
-    if reason is not Reason.SCRIPT_FAILED or failure is None:
+    if failure is None:
         return reason.value
-    # sys.exit and argparse's way out: the number says more than the name.
+    if reason is Reason.DISK_FULL:
+        return "disk_full" if failure.disk_full.startswith("/") else "disk_full_somewhere"
+    return _code_of_script(failure) if reason is Reason.SCRIPT_FAILED else reason.value
+
+
+def _code_of_script(failure: Failure) -> str:
     if failure.exception and failure.exception != "SystemExit":
         return "exception" if failure.where else "exception_elsewhere"
     if failure.signal in _CRASHES:
         return "crashed"
+    if usage_of(failure):
+        return "exit_usage"
+    if failure.message and not failure.message.lstrip("-").isdigit():
+        return "exit_message"  # sys.exit("why")
     return f"exit_{_EXIT_CODES.get(failure.exit_code or 0, 'code')}"
 
 
@@ -70,13 +83,15 @@ def _values(job: Job, failure: Failure | None) -> Mapping[str, object]:
         "task": job.failed_task,
         "exception": failure.exception,
         "message": _one_line(failure.message),
+        "usage": _one_line(usage_of(failure)),
+        "at": f" ({where.file}:{where.line})" if where.file else "",
         "file": where.file,
         "line": where.line,
         "function": where.function or "<module>",
         "exit_code": failure.exit_code,
         "signal": failure.signal,
         "path": failure.disk_full,
-        "detail": _one_line(failure.detail or job.detail),
+        "detail": _one_line(failure.detail or job.detail) or "?",
         "seconds": f"{ended - started:.1f}",
         "timeout": f"{job.spec.timeout:g}",
         "attempts": job.attempt,

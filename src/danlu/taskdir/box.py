@@ -92,10 +92,10 @@ def _read_plain_file(path: Path) -> bytes:
 def _is_sound(failure: Failure) -> bool:
     """Tell whether every field is of its type: JSON of a stranger may hold anything."""
     texts = [failure.exception, failure.message, failure.signal, failure.disk_full]
-    texts += [failure.detail, failure.traceback, *failure.last_lines]
+    texts += [failure.found, failure.detail, failure.traceback, *failure.last_lines]
     for frame in failure.frames:
         texts += [frame.file, frame.function, frame.text]
-    numbers = [frame.line for frame in failure.frames]
+    numbers = [number for frame in failure.frames for number in (frame.line, frame.column)]
     if failure.exit_code is not None:
         numbers.append(failure.exit_code)
     return (

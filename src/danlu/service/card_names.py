@@ -1,0 +1,101 @@
+"""Names that old scripts use, and what stands for them today."""
+
+# Names people import, and the names they are installed by where these differ.
+OTHERWISE = {
+    "Crypto": "pycryptodome",
+    "Levenshtein": "python-Levenshtein",
+    "MySQLdb": "mysqlclient",
+    "PIL": "Pillow",
+    "absl": "absl-py",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv",
+    "faiss": "faiss-cpu",
+    "gin": "gin-config",
+    "google": "protobuf",
+    "grpc": "grpcio",
+    "hypertune": "cloudml-hypertune",
+    "jwt": "PyJWT",
+    "mpl_toolkits": "matplotlib",
+    "obs": "esdk-obs-python",
+    "past": "future",
+    "pkg_resources": "setuptools<81",
+    "serial": "pyserial",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "tf_keras": "tf-keras",
+    "tf_slim": "tf-slim",
+    "yaml": "PyYAML",
+    "zmq": "pyzmq",
+}
+_SAME = """
+autograd boto3 cffi chainer dask datasets easydict fire fsspec future gensim
+h5py horovod imageio imgaug jax jieba joblib jsonlines keras librosa lightgbm lmdb lxml
+matplotlib mock moviepy mpi4py msgpack mxnet networkx nibabel nltk numba numpy onnx opt_einsum
+optuna pandas patsy pexpect pickle5 plotly prettytable psutil pyarrow pycocotools pydicom
+pydot pygments pymysql pytest redis regex requests s3fs scipy seaborn sentencepiece setproctitle
+shapely simplejson six sklearn_crfsuite spacy statsmodels sympy tables tabulate tensorboard
+tensorboardX tensorflow_addons tensorflow_datasets tensorflow_hub tensorflow_probability
+tensorlayer termcolor tflearn tokenizers toolz torch torchvision tornado tqdm transformers ujson
+wget xgboost xlrd xlwt
+"""
+SAME = frozenset(_SAME.split())
+# Modules of Python's own that have another name now, or none.
+MOVED = {
+    "ConfigParser": "configparser",
+    "HTMLParser": "html.parser",
+    "Queue": "queue",
+    "SimpleHTTPServer": "http.server",
+    "SocketServer": "socketserver",
+    "StringIO": "io",
+    "Tkinter": "tkinter",
+    "__builtin__": "builtins",
+    "cPickle": "pickle",
+    "cStringIO": "io",
+    "commands": "subprocess",
+    "cookielib": "http.cookiejar",
+    "copy_reg": "copyreg",
+    "distutils": "setuptools",
+    "htmlentitydefs": "html.entities",
+    "httplib": "http.client",
+    "imp": "importlib",
+    "md5": "hashlib",
+    "sets": "set",
+    "sha": "hashlib",
+    "thread": "threading",
+    "urllib2": "urllib.request",
+    "urlparse": "urllib.parse",
+}
+NAMES = {
+    "basestring": "str",
+    "cmp": "(a > b) - (a < b)",
+    "execfile": "exec(open(path).read())",
+    "file": "open",
+    "long": "int",
+    "raw_input": "input",
+    "reduce": "functools.reduce",
+    "reload": "importlib.reload",
+    "unichr": "chr",
+    "unicode": "str",
+    "xrange": "range",
+}
+METHODS = {
+    "has_key": "key in d",
+    "iteritems": "d.items()",
+    "iterkeys": "d.keys()",
+    "itervalues": "d.values()",
+}
+# What scripts of TensorFlow 1 reach for first.
+_TF1 = """
+AdamOptimizer ConfigProto FileWriter FixedLenFeature GPUOptions GradientDescentOptimizer
+GraphKeys InteractiveSession MomentumOptimizer Saver Session Supervisor TFRecordReader app
+assign contrib decode_csv decode_raw estimator examples flags get_collection
+get_default_graph get_variable gfile global_variables global_variables_initializer layers
+local_variables_initializer log logging losses merge_all merge_all_summaries parse_example
+parse_single_example placeholder python_io random_normal random_uniform reset_default_graph
+scalar_summary set_random_seed sparse_placeholder trainable_variables truncated_normal
+variable_scope
+"""
+TF1 = frozenset(_TF1.split())

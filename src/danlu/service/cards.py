@@ -1,0 +1,90 @@
+"""Pitfalls the services' documents describe, each with its cure: what follows the cause.
+
+A card is recognised from the structured record of the failure together with the plan, never by
+searching the log. Of several that fit, the first of the table is shown: put the narrower above.
+The sentence of a card is ``card.<code>`` in the catalogue.
+
+Contract: docs/guides/pitfalls.md
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from danlu.job.job import Job
+from danlu.job.state import JobState
+from danlu.job.status import Failure
+from danlu.service import card_arguments, card_code, card_ends, card_paths
+from danlu.service.card_case import Match, case_of
+from danlu.words import say_in
+
+
+@dataclass(frozen=True)
+class Card:
+    """``code`` is stable."""
+
+    code: str
+    en: str
+    zh: str
+
+
+CARDS: Mapping[str, Match] = {
+    "argument_both": card_arguments.argument_both,
+    "argument_ours": card_arguments.argument_ours,
+    "argument_hyperparameter": card_arguments.argument_hyperparameter,
+    "argument_yours": card_arguments.argument_yours,
+    "channel_missing": card_arguments.channel_missing,
+    "argument_missing": card_arguments.argument_missing,
+    "argument_value": card_arguments.argument_value,
+    "flag_ours": card_arguments.flag_ours,
+    "flag_yours": card_arguments.flag_yours,
+    "module_moxing": card_code.module_moxing,
+    "module_tensorflow": card_code.module_tensorflow,
+    "module_tensorflow1": card_code.module_tensorflow1,
+    "module_case": card_code.module_case,
+    "module_in_code": card_code.module_in_code,
+    "module_python2": card_code.module_python2,
+    "module_package": card_code.module_package,
+    "module_unknown": card_code.module_unknown,
+    "python2_syntax": card_code.python2_syntax,
+    "python2_tabs": card_code.python2_tabs,
+    "python2_name": card_code.python2_name,
+    "full_width": card_code.full_width,
+    "variable_service": card_code.variable_service,
+    "proxy_pop": card_code.proxy_pop,
+    "path_of_channel": card_paths.path_of_channel,
+    "path_scheme": card_paths.path_scheme,
+    "path_empty": card_paths.path_empty,
+    "path_bucket": card_paths.path_bucket,
+    "path_input": card_paths.path_input,
+    "input_gone": card_paths.input_gone,
+    "export_exists": card_paths.export_exists,
+    "folder_exists": card_paths.folder_exists,
+    "denied_output": card_paths.denied_output,
+    "denied_input": card_paths.denied_input,
+    "denied_code": card_paths.denied_code,
+    "denied_elsewhere": card_paths.denied_elsewhere,
+    "out_of_memory": card_ends.out_of_memory,
+    "disk_full_cache": card_ends.disk_full_cache,
+    "disk_full": card_ends.disk_full,
+    "exit_137": card_ends.exit_137,
+    "exit_139": card_ends.exit_139,
+    "exit_247": card_ends.exit_247,
+    "proxy_between_nodes": card_ends.proxy_between_nodes,
+    "nothing_written": card_ends.nothing_written,
+}
+
+
+def card_of(job: Job, failure: Failure | None) -> Card | None:
+    """Return the card for an ended job; None where no pitfall is known by its signs."""
+    if job.state not in (JobState.FAILED, JobState.SUCCEEDED):
+        return None
+    case = case_of(job, failure)
+    for code, match in CARDS.items():
+        values = match(case)
+        if values is not None:
+            return Card(
+                code=code,
+                en=say_in("en", f"card.{code}", **values),
+                zh=say_in("zh", f"card.{code}", **values),
+            )
+    return None

@@ -1,0 +1,641 @@
+"""Every pitfall by a real program that falls into it, and by others that only come near."""
+
+import os
+import string
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import danlu_runtime
+from danlu.agent.outcome import crash_of, told_by
+from danlu.agent.verdict import Seen, judge, last_lines
+from danlu.dialects import modelarts
+from danlu.job.job import Change, Job
+from danlu.job.plan import Place, Task
+from danlu.job.state import JobState, Reason
+from danlu.job.status import Failure, Outcome, TaskStatus
+from danlu.service.cards import CARDS
+from danlu.service.cause import explain
+from danlu.taskdir.box import Box, Launch
+from danlu.words import catalogue
+
+LAUNCHER = Path(danlu_runtime.__file__).with_name("launch.py")
+STRICT = """
+    import argparse
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, {more})
+    print(parser.parse_args())
+"""
+# What absl 2.3 does with a flag it does not know: app.run() and a bare FLAGS(sys.argv).
+ABSL_RUN = """
+    import sys
+    flag = "{flag}"
+    print("FATAL Flags parsing error: {said}", file=sys.stderr)
+    print("Pass --helpshort or --helpfull to see help on flags.", file=sys.stderr)
+    sys.exit(1)
+"""
+ABSL_RAISES = """
+    class UnrecognizedFlagError(Exception):
+        pass
+    raise UnrecognizedFlagError("Unknown command line flag '{flag}'")
+"""
+
+
+class Stage:
+    """One task of a job: its folders are made, its script is run and judged as an agent would."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.request = {
+            "dialect": "modelarts",
+            "name": "mnist",
+            "code": "obs://bucket/code",
+            "boot_file": "train.py",
+        }
+        self.dialect = ""
+        self.roles = ("worker",)
+        self.attempt = 1
+
+    def asks(self, **fields):
+        self.request |= fields
+        return self
+
+    def job(self):
+        spec = modelarts.read(self.request)
+        spec = replace(spec, dialect=self.dialect or spec.dialect)
+        peers = {role: ("127.0.0.1:2222",) for role in self.roles} if len(self.roles) > 1 else {}
+        plan = []
+        for role in reversed(self.roles):
+            place = Place(role, 0, job_id="j", root=str(self.folder), peers=peers)
+            command = modelarts.command(spec, place)
+            plan.append(Task("j", "mnist", spec.dialect, self.attempt, place, command))
+        return Job("j", "mnist", spec, created=0, plan=tuple(plan))
+
+    def run(self, script, files=None, **env):
+        """Run ``script`` and return why its job ended."""
+        job = self.job()
+        command = job.plan[0].command
+        for path in (*command.folders, *(item.to for item in command.fetch)):
+            Path(path).mkdir(parents=True, exist_ok=True)
+        code = command.fetch[0].to
+        for name, text in {"train.py": script, **(files or {})}.items():
+            path = Path(code, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text), encoding="utf-8")
+        box = Box(self.folder / "box")
+        box.write_launch(Launch(command.run, command.args, False, command.sys_path, code))
+        done = subprocess.run(
+            [sys.executable, str(LAUNCHER), str(box.folder)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=code,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **command.env, **env},
+        )
+        status = done.returncode << 8 if done.returncode >= 0 else -done.returncode
+        seen = Seen(status, told_by(box), crash_of(box), lines=last_lines(done.stdout), code=code)
+        return self.ends(*judge(seen, None))
+
+    def ends(self, reason, failure=None, pushed=0):
+        job = self.job()
+        state = JobState.SUCCEEDED if reason is Reason.DONE else JobState.FAILED
+        outcome = Outcome(self.attempt, reason, None, 2, failure, pushed_files=pushed)
+        task = job.plan[0].place
+        return explain(
+            replace(
+                job,
+                state=state,
+                reason=reason,
+                attempt=self.attempt,
+                tasks=(TaskStatus(task.role, 0, outcome=outcome),),
+                failed_task="" if failure is None else task.task,
+                history=(Change(JobState.RUNNING, 1, 1), Change(state, 2, 1, reason)),
+            )
+        )
+
+
+@pytest.fixture
+def stage(tmp_path):
+    return Stage(tmp_path / "根 root")
+
+
+def card(cause):
+    return cause.card and cause.card.code
+
+
+DATA = {"data_url": "obs://bucket/data"}
+OUT = {"train_url": "obs://bucket/out"}
+
+
+def test_an_argument_of_the_service(stage):
+    cause = stage.asks(**DATA, **OUT).run(STRICT.format(more="default=1"))
+
+    assert cause.en.startswith("train.py: error: unrecognized arguments: --data_url=")
+    assert card(cause) == "argument_ours"
+    assert "--data_url=" in cause.card.en
+    assert "--train_url=" in cause.card.zh
+    assert "parse_known_args()" in cause.card.en
+
+
+def test_the_flags_of_several_nodes_are_the_services(stage):
+    stage.roles = ("ps", "worker")
+
+    cause = stage.run(STRICT.format(more="default=1"))
+
+    assert card(cause) == "argument_ours"
+    assert "--job_name=worker, --task_index=0" in cause.card.en
+
+
+def test_a_parameter_of_the_job_the_script_does_not_know(stage):
+    cause = stage.asks(parameters={"steps": 3, "note": "two words"}).run(STRICT.format(more=""))
+
+    assert card(cause) == "argument_yours"
+    assert "--note=two words is a parameter of this job" in cause.card.en
+
+
+def test_both_kinds_at_once_are_told_apart(stage):
+    cause = stage.asks(**DATA, parameters={"lr": 1}).run(STRICT.format(more="default=1"))
+
+    assert card(cause) == "argument_both"
+    assert cause.card.en.startswith("--data_url=")
+    assert "--lr=1 from this job's parameters" in cause.card.en
+
+
+def test_a_hyperparameter_of_ti(stage):
+    stage.dialect = "ti"
+
+    cause = stage.asks(parameters={"lr": 1}).run(STRICT.format(more="default=1"))
+
+    assert card(cause) == "argument_hyperparameter"
+
+
+def test_an_argument_that_is_missing(stage):
+    cause = stage.run(STRICT.format(more="required=True"))
+
+    assert card(cause) == "argument_missing"
+    assert "danlu rerun mnist -p steps=…" in cause.card.en
+
+
+def test_an_input_that_is_missing(stage):
+    cause = stage.run(
+        "import argparse\np = argparse.ArgumentParser()\n"
+        "p.add_argument('-d', '--data_url', required=True)\np.parse_args()\n"
+    )
+
+    assert card(cause) == "channel_missing"
+    assert "--data-url obs://…" in cause.card.en
+
+
+@pytest.mark.parametrize("value", ["", "many"])
+def test_an_argument_with_a_value_of_another_kind(stage, value):
+    cause = stage.asks(parameters={"steps": value}).run(STRICT.format(more=""))
+
+    assert card(cause) == "argument_value"
+    assert f"invalid int value: {value!r}" in cause.card.en
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        ABSL_RUN.format(flag="data_url", said="Unknown command line flag 'data_url'"),
+        ABSL_RAISES.format(flag="data_url"),
+    ],
+    ids=["app.run", "FLAGS"],
+)
+def test_a_flag_of_the_service(stage, script):
+    cause = stage.asks(**DATA).run(script)
+
+    assert card(cause) == "flag_ours"
+    assert "flags.DEFINE_string('data_url', '', '')" in cause.card.en
+    assert "Unknown command line flag 'data_url'" in cause.en
+
+
+def test_a_flag_of_the_jobs_own(stage):
+    said = "Unknown command line flag 'n'. Did you mean: m ?"
+
+    cause = stage.asks(parameters={"n": 1}).run(ABSL_RUN.format(flag="n", said=said))
+
+    assert card(cause) == "flag_yours"
+
+
+def test_a_flag_that_is_missing(stage):
+    said = "flag --steps=None: Flag --steps must have a value other than None."
+
+    cause = stage.run(ABSL_RUN.format(flag="steps", said=said))
+
+    assert card(cause) == "argument_missing"
+
+
+def test_a_flag_with_a_value_of_another_kind(stage):
+    said = "flag --steps=: invalid literal for int() with base 10: ''"
+
+    cause = stage.run(ABSL_RUN.format(flag="steps", said=said))
+
+    assert card(cause) == "argument_value"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import sys; print('train.py: error: unrecognized arguments: --x=1'); sys.exit(3)",
+        "import sys; print('error: unrecognized arguments: --x=1'); sys.exit(2)",
+        "import sys; print('train.py: error: unrecognized arguments: --x=1')",
+        "print('train.py: error: unrecognized arguments: --x=1'); raise ValueError(2)",
+        # Its own words, not those of the job.
+        "import argparse; argparse.ArgumentParser().parse_args(['--y'])",
+        "import argparse; argparse.ArgumentParser().error('bad data')",
+        "import sys; print('FATAL Flags parsing error: Unknown command line flag \\'x\\''); 1/0",
+    ],
+)
+def test_what_only_looks_like_an_argument(stage, script):
+    assert card(stage.asks(parameters={"x": 1}).run(script)) is None
+
+
+def test_what_a_parser_says_besides_is_the_cause_alone(stage):
+    cause = stage.run("import argparse; argparse.ArgumentParser().error('bad data')")
+
+    assert cause.en == "train.py: error: bad data (exit code 2)"
+
+
+def test_a_place_in_the_store_opened_as_a_file(stage):
+    cause = stage.run("open('s3://dls-test/a.txt')")
+
+    assert card(cause) == "path_scheme"
+    assert "s3://dls-test/a.txt" in cause.card.en
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import os; os.listdir('s3://bucket/data')",
+        "from pathlib import Path; Path('obs://bucket/data/a.txt').read_text()",
+        "open('obs://bucket/out/log.txt', 'w')",
+    ],
+)
+def test_a_place_in_the_store_that_is_here_already(stage, script):
+    cause = stage.asks(**DATA, **OUT).run(script)
+
+    assert card(cause) == "path_of_channel"
+    assert str(stage.folder) in cause.card.en
+
+
+def test_a_place_of_a_bucket_taken_for_a_path(stage):
+    cause = stage.asks(**DATA).run("open('/bucket/data/a.txt')")
+
+    assert card(cause) == "path_bucket"
+    assert "obs://bucket/data/a.txt" in cause.card.en
+
+
+def test_a_flag_without_a_value_used_as_a_path(stage):
+    script = """
+        import argparse, os
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--data_url", default="/data")
+        args = parser.parse_args()
+        open({path})
+    """
+    for path in ("os.path.join(args.data_url, 'a')", "args.data_url + '/a'", "args.data_url"):
+        cause = stage.asks(parameters={"data_url": ""}).run(script.format(path=path))
+
+        assert card(cause) == "path_empty"
+        assert "--data_url without a value" in cause.card.en
+
+
+def test_a_file_an_input_does_not_have(stage):
+    cause = stage.asks(**DATA).run(
+        "import sys\nopen(sys.argv[1].split('=', 1)[1] + '/train/a.csv')\n"
+    )
+
+    assert card(cause) == "path_input"
+    assert "has no train/a.csv: see what it has with `danlu store ls -r obs://bucket/data`" in (
+        cause.card.en
+    )
+
+
+def test_an_input_that_vanished_after_the_submit(stage):
+    failure = Failure(detail="There is nothing at 'obs://bucket/data'.")
+
+    assert card(stage.asks(**DATA).ends(Reason.FETCH_FAILED, failure)) == "input_gone"
+    assert card(stage.asks(**DATA).ends(Reason.FETCH_FAILED, Failure(detail="?"))) is None
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "open('no/such/file')",
+        "open('/nobody/data/a.txt')",
+        "open('http://host/a.txt')",
+        "raise FileNotFoundError('the model is not there')",
+        "raise ValueError(\"[Errno 2] No such file or directory: 's3://bucket/a'\")",
+        "print(open('data_url').read())",
+    ],
+)
+def test_what_is_only_not_there(stage, script):
+    assert card(stage.asks(**DATA, parameters={"x": ""}).run(script)) is None
+
+
+def test_a_model_exported_to_a_folder_that_is_there(stage):
+    export = """
+        import os, sys
+        path = os.path.join(sys.argv[1].split("=", 1)[1], "1")
+        os.makedirs(path)
+        if os.path.exists(path):
+            raise AssertionError(
+                "Export directory already exists. "
+                f"Please specify a different export directory: {path}"
+            )
+    """
+    cause = stage.asks(**OUT).run(export)
+
+    assert card(cause) == "export_exists"
+    assert cause.card.en.startswith(str(stage.folder))
+    assert "danlu store rm -r obs://bucket/out" in cause.card.en
+    assert card(stage.run("raise AssertionError('it already exists: /tmp/1')")) is None
+    assert card(stage.run("assert 1 == 2, 'shapes'")) is None
+
+
+def test_a_folder_that_is_made_for_the_script(stage):
+    cause = stage.asks(**OUT).run("import os, sys\nos.makedirs(sys.argv[1].split('=', 1)[1])\n")
+
+    assert card(cause) == "folder_exists"
+    assert card(stage.run("import os; os.mkdir('/tmp')")) is None
+
+
+@pytest.mark.parametrize(
+    ("files", "script", "folder"),
+    [
+        ({"lib/tools.py": ""}, "import tools", "'lib'"),
+        ({"lib/tools/__init__.py": ""}, "from tools import x", "'lib'"),
+        ({"lib/tools/net.py": ""}, "import tools.net", "'lib'"),
+        ({"a/b/one.py": "import two", "a/two.py": ""}, "import a.b.one", "'..'"),
+    ],
+)
+def test_a_module_of_the_code_that_python_does_not_search_for(stage, files, script, folder):
+    cause = stage.run(script, files)
+
+    assert card(cause) == "module_in_code"
+    assert f"(os.path.abspath(__file__)), {folder})" in cause.card.en
+
+
+def test_a_module_by_a_name_of_the_other_case(stage):
+    cause = stage.run("import utils_of_mine", {"Utils_of_mine.py": ""})
+
+    assert card(cause) == "module_case"
+    assert "Utils_of_mine.py" in cause.card.en
+
+
+def test_a_package_that_is_not_installed(stage):
+    cause = stage.run("from sklearn_crfsuite import CRF")
+
+    assert card(cause) == "module_package"
+    assert "`sklearn_crfsuite` to pip-requirements.txt" in cause.card.en
+
+
+def test_a_package_by_another_name_than_its_import(stage):
+    stage.dialect = "ti"
+
+    cause = stage.run("import MySQLdb")
+
+    assert "`mysqlclient` to requirements.txt" in cause.card.en
+
+
+def test_a_module_nobody_knows(stage):
+    assert card(stage.run("import no_such_thing_anywhere")) == "module_unknown"
+    assert card(stage.run("raise ImportError('cannot import name x from y')")) is None
+
+
+def test_a_module_of_older_pythons(stage):
+    cause = stage.run("import cPickle as pickle")
+
+    assert card(cause) == "module_python2"
+    assert "today it is `pickle`" in cause.card.en
+
+
+def test_tensorflow_is_not_there(stage):
+    hidden = "import sys; sys.modules['tensorflow'] = None\ntry:\n    import tensorflow\nexcept"
+    hidden += " ImportError:\n    raise ModuleNotFoundError(\"No module named 'tensorflow'\")"
+
+    assert card(stage.run(hidden)) == "module_tensorflow"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import tensorflow.contrib",
+        "from tensorflow.examples.tutorials.mnist import input_data",
+        "import tensorflow as tf\ntf.placeholder('float')",
+    ],
+)
+def test_names_of_tensorflow_1(stage, script):
+    assert card(stage.run(script, {"tensorflow/__init__.py": ""})) == "module_tensorflow1"
+
+
+def test_a_slip_of_the_pen_is_no_name_of_tensorflow_1(stage):
+    script = "import tensorflow as tf\ntf.ConfigProte()"
+
+    assert card(stage.run(script, {"tensorflow.py": ""})) is None
+
+
+@pytest.mark.parametrize("script", ["import moxing.tensorflow.nope", "import moxing as m; m.nope"])
+def test_what_moxing_has_not_yet(stage, script):
+    assert card(stage.run(script)) == "module_moxing"
+
+
+@pytest.mark.parametrize(
+    ("script", "instead"),
+    [
+        ("print 'hello'", "print(…)"),
+        ("exec 'x = 1'", "exec(…)"),
+        ("try:\n    pass\nexcept ValueError, e:\n    pass", "except Error as name:"),
+        ("raise ValueError, 'no'", "raise Error(…)"),
+        ("if 1 <> 2: pass", "!="),
+        ("mode = 0755", "0o…"),
+    ],
+)
+def test_python_2_is_told_with_what_to_write(stage, script, instead):
+    cause = stage.run("import os\n" + script)
+
+    assert card(cause) == "python2_syntax"
+    assert instead in cause.card.en
+    assert "train.py, line " in cause.card.en
+
+
+def test_tabs_among_spaces(stage):
+    cause = stage.run("if True:\n        x = 1\n\ty = 2\n")
+
+    assert card(cause) == "python2_tabs"
+    assert "train.py, line 3" in cause.card.en
+
+
+@pytest.mark.parametrize(
+    ("script", "instead"),
+    [
+        ("xrange(3)", "range"),
+        ("{}.iteritems()", "d.items()"),
+        ("{}.has_key(1)", "key in d"),
+        ("import sys\nprint >>sys.stderr, 'hello'", "print(…, file=…)"),
+    ],
+)
+def test_names_of_python_2(stage, script, instead):
+    cause = stage.run(script)
+
+    assert card(cause) == "python2_name"
+    assert f"write `{instead}`" in cause.card.en
+
+
+@pytest.mark.parametrize(
+    ("script", "column"),
+    [
+        ("x = {'，': 1， 'b': 2}", "column 12"),
+        ("def f(x):\n    return f（x）", "column 13"),
+        ("x =\u30001", "column 4"),
+    ],
+)
+def test_punctuation_of_a_chinese_keyboard(stage, script, column):
+    cause = stage.run(script)
+
+    assert card(cause) == "full_width"
+    assert column in cause.card.en
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "x = (1,",
+        "x = 1 +",
+        "if True:\nx = 1",
+        "x = “a”".replace("“", "€").replace("”", "€"),
+        "rnage(3)",
+        "{}.itmes()",
+        "raise NameError('xrange')",
+        "raise SyntaxError('invalid syntax')",
+    ],
+)
+def test_what_is_wrong_in_any_python(stage, script):
+    assert card(stage.run(script)) is None
+
+
+def test_a_variable_of_another_service(stage):
+    cause = stage.run("import os\nos.environ['TM_CHANNEL_TRAIN']\n")
+
+    assert card(cause) == "variable_service"
+    assert "A job of modelarts has no TM_CHANNEL_TRAIN" in cause.card.en
+    assert card(stage.run("{}['TM_']['x']")) is None
+    assert card(stage.run("{}['loss']")) is None
+
+
+def test_a_proxy_taken_away_where_there_is_none(stage):
+    take = "import os\nos.environ.pop('no_proxy', None)\n"
+    take += "[os.environ.pop(n, 0) for n in list(os.environ) if n.lower() == 'http_proxy']\n"
+
+    cause = stage.run(take + "os.environ.pop('http_proxy')\n")
+
+    assert card(cause) == "proxy_pop"
+    assert "os.environ.pop('http_proxy', None)" in cause.card.en
+
+
+def as_another_user(then):
+    """The failure itself must be told by who may write it down."""
+    return f"import os, sys\nos.seteuid(65534)\ntry:\n    {then}\nfinally:\n    os.seteuid(0)\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize(
+    ("then", "code"),
+    [
+        ("open(sys.argv[1].split('=', 1)[1] + '/a', 'w')", "denied_input"),
+        ("open(sys.argv[2].split('=', 1)[1] + '/a', 'w')", "denied_output"),
+        ("open('/etc/danlu-was-here', 'w')", "denied_elsewhere"),
+        ("open(os.path.dirname(__file__) + '/a', 'w')", "denied_code"),
+        ("raise PermissionError('not today')", None),
+    ],
+)
+def test_what_may_not_be_written(stage, then, code):
+    assert card(stage.asks(**DATA, **OUT).run(as_another_user(then))) == code
+
+
+def test_memory(stage):
+    cause = stage.asks(parameters={"batch": 9}).run("x = bytearray(1 << 60)")
+
+    assert card(cause) == "out_of_memory"
+    assert "danlu rerun mnist -p batch=…" in cause.card.en
+
+
+def test_a_full_disk(stage):
+    fill = "file = open('/dev/full', 'w')\nfile.write('x')\nfile.flush()\n"
+
+    assert card(stage.run(fill)) == "disk_full"
+
+
+def test_a_full_cache(stage):
+    fill = "def fill(path):\n    with open('/dev/full', 'w') as f:\n        f.write('x')\n"
+
+    assert card(stage.run(fill + "fill('/cache/big')\n")) == "disk_full_cache"
+    assert card(stage.run("raise OSError('the cache is full')")) is None
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "exit_137"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", None),
+        ("import ctypes; ctypes.string_at(0)", "exit_139"),
+        ("import os; os.abort()", "exit_139"),
+        (
+            "import subprocess, sys\n"
+            "kills = 'import os; os.kill(os.getpid(), 9)'\n"
+            "sys.exit(subprocess.call([sys.executable, '-c', kills]))\n",
+            "exit_247",
+        ),
+        ("import sys; sys.exit(7)", None),
+        ("import sys; sys.exit(255)", None),
+        ("import sys; sys.exit('no data')", None),
+    ],
+)
+def test_exit_codes(stage, script, code):
+    assert card(stage.run(script)) == code
+
+
+def test_a_proxy_between_nodes(stage):
+    stage.roles = ("ps", "worker")
+    waits = "raise TimeoutError('worker 1 did not answer')"
+
+    assert card(stage.run(waits)) is None
+    stage.asks(env={"http_proxy": "http://proxy:3128"})
+    assert card(stage.run(waits)) == "proxy_between_nodes"
+    assert card(stage.ends(Reason.TIMED_OUT, Failure())) == "proxy_between_nodes"
+    assert card(stage.run("raise ValueError('timeout')")) is None
+    stage.roles = ("worker",)
+    assert card(stage.run(waits)) is None
+
+
+def test_a_job_that_did_well_and_wrote_nothing(stage):
+    assert card(stage.ends(Reason.DONE)) is None
+    stage.asks(**OUT)
+    assert card(stage.ends(Reason.DONE, pushed=1)) is None
+    cause = stage.ends(Reason.DONE)
+    assert cause.code == "done"
+    assert card(cause) == "nothing_written"
+
+
+def test_a_stopped_job_needs_no_cure(stage):
+    failure = Failure(exception="SystemExit", exit_code=2, last_lines=("a: error: b",))
+
+    assert card(stage.ends(Reason.STOPPED_BY_USER, failure)) is None
+
+
+def test_every_card_has_its_sentence_and_every_sentence_its_card():
+    for lang in ("en", "zh"):
+        said = {k.removeprefix("card.") for k in catalogue(lang) if k.startswith("card.")}
+        assert said == set(CARDS)
+
+
+def test_a_cure_is_one_sentence():
+    for key, text in catalogue("en").items():
+        if key.startswith("card."):
+            assert text.endswith("."), key
+            assert string.Formatter().parse(text)
+            assert len(text) < 300, key
