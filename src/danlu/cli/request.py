@@ -10,8 +10,8 @@ from danlu.cli.code import is_uri
 from danlu.errors import Refused
 from danlu.words import say
 
-CHANNELS = ("data_url", "train_url")
-NAMED_CHANNELS = ("inputs", "outputs")
+CHANNELS = ("data_url", "train_url", "data", "output_path")
+NAMED_CHANNELS = ("inputs", "outputs", "channels")  # or one, without a name
 
 
 def place_uri(text: str, base: Path | None = None) -> str:
@@ -26,7 +26,7 @@ def place_uri(text: str, base: Path | None = None) -> str:
 def with_places(request: Mapping[str, Any], base: Path | None = None) -> dict[str, Any]:
     """Return the request with every local path of its channels made a URI."""
     placed = dict(request)
-    for name in CHANNELS:
+    for name in (*CHANNELS, *NAMED_CHANNELS):
         if isinstance(placed.get(name), str):
             placed[name] = place_uri(placed[name], base)
     for name in NAMED_CHANNELS:
@@ -40,8 +40,9 @@ def with_places(request: Mapping[str, Any], base: Path | None = None) -> dict[st
 
 def local_places(request: Mapping[str, Any]) -> list[Path]:
     """Return the folders and files of this machine that a request's channels name."""
-    named = [uri for field in NAMED_CHANNELS for uri in (request.get(field) or {}).values()]
-    uris = [*(request.get(field) for field in CHANNELS), *named]
+    fields = [request.get(field) for field in (*CHANNELS, *NAMED_CHANNELS)]
+    named = [uri for field in fields if isinstance(field, Mapping) for uri in field.values()]
+    uris = [*fields, *named]
     local = (uri for uri in uris if isinstance(uri, str) and uri.startswith("file://"))
     return [Path(unquote(uri.removeprefix("file://"))) for uri in local]
 
