@@ -66,6 +66,17 @@ def test_a_request_to_stop_is_heard_with_its_grace(stage):
     assert stage.ending.wish == Wish(Why.USER, 12.5)
 
 
+def test_the_end_of_a_job_is_no_wish_of_its_user(stage):
+    stage.files.request_stop(12.5, "worker-1 ended first: script failed")
+    stage.beating.beat()
+    assert stage.ending.wish == Wish(Why.JOB, 12.5)
+
+    stage.files.request_stop(12.5)
+    stage.beating.beat()
+
+    assert stage.ending.wish == Wish(Why.USER, 12.5)
+
+
 def test_a_shorter_grace_is_heard_too_and_a_longer_one_not(stage):
     for grace in (30, 5, 60):
         stage.files.request_stop(grace)

@@ -66,6 +66,21 @@ def test_a_stop_ends_a_tree_that_ignores_it(each_bench, until):
     assert sleepers() == set()
 
 
+def test_a_task_that_ends_with_its_job_says_so(bench, until):
+    files = bench.plan("import time\nprint('up', flush=True)\ntime.sleep(60)")
+    agent = bench.start(files)
+    until(lambda: "up\n" in bench.log(files))
+
+    files.request_stop(5, "worker-1 ended first: script failed")
+    agent.send_signal(signal.SIGTERM)
+
+    assert agent.wait(30) == 0
+    assert files.outcome().reason is Reason.ENDED_WITH_JOB
+    end = "[danlu] ended: with its job, because worker-1 ended first: script failed, exit code 143"
+    assert end in bench.log(files)
+    assert "user" not in bench.log(files)
+
+
 def test_what_a_script_leaves_behind_ends_with_it(each_bench, until):
     files = each_bench.plan(TREE.replace("SECONDS", SECONDS))
 

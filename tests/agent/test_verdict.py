@@ -24,6 +24,7 @@ DISK = Failure(exception="OSError", disk_full="/cache/x")
         (Seen(exited(0)), None, Reason.DONE),
         (Seen(exited(0)), Why.USER, Reason.STOPPED_BY_USER),
         (Seen(exited(1)), Why.USER, Reason.STOPPED_BY_USER),
+        (Seen(signal.SIGTERM), Why.JOB, Reason.ENDED_WITH_JOB),
         (Seen(signal.SIGKILL), Why.TIMED_OUT, Reason.TIMED_OUT),
         (Seen(signal.SIGTERM), Why.MACHINE, Reason.KILLED),
         (Seen(signal.SIGKILL), Why.CUT_OFF, Reason.AGENT_LOST),

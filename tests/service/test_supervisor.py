@@ -159,7 +159,33 @@ def test_parameter_servers_are_ended_when_the_workers_are_done(house, request_of
     house.tick()
 
     assert states(house, job)[-2:] == ["stopping", "succeeded"]
-    assert house.executor.tasks[job.id, 1, "ps-0"].outcome is not None
+    assert reason_of(house, job, "ps-0") is Reason.ENDED_WITH_JOB
+
+
+def test_peers_of_a_task_that_failed_were_not_stopped_by_a_user(house, request_of):
+    job = house.service.submit({**request_of, "nodes": 2})
+    house.tick()
+    house.executor.end(job.id, 1, "worker-1", reason=Reason.SCRIPT_FAILED)
+
+    house.tick()
+
+    assert house.service.get(job.id).reason is Reason.SCRIPT_FAILED
+    for task in ("worker-0", "ps-0", "ps-1"):
+        assert reason_of(house, job, task) is Reason.ENDED_WITH_JOB
+
+
+def test_all_tasks_of_a_stopped_job_were_stopped_by_its_user(house, request_of):
+    job = house.service.submit({**request_of, "nodes": 2})
+    house.tick()
+    house.service.stop(job.id)
+
+    house.tick()
+
+    assert reason_of(house, job, "worker-1") is Reason.STOPPED_BY_USER
+
+
+def reason_of(house, job, task):
+    return house.executor.tasks[job.id, 1, task].outcome.reason
 
 
 def test_nothing_is_final_while_a_process_is_left(house, request_of):

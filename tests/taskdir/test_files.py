@@ -121,7 +121,11 @@ def test_what_an_agent_reports_is_read(files):
 
     assert files.heartbeat() == Heartbeat(1, 2.0)
     assert files.progress() == progress
-    assert files.stop_requested() == 0.0
+    assert (files.stop_requested(), files.stop_why()) == (0.0, "")
+
+    files.request_stop(5, "the workers are done")
+
+    assert (files.stop_requested(), files.stop_why()) == (5.0, "the workers are done")
 
 
 def test_text_that_is_not_unicode_survives(files):

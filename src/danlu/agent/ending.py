@@ -15,9 +15,10 @@ class Why(IntEnum):
 
     TIMED_OUT = 1
     MACHINE = 2  # a signal to the agent itself
-    USER = 3
-    CUT_OFF = 4  # nobody has heard of us for so long that another may have been started
-    FENCED = 5  # another attempt has been started
+    JOB = 3  # the rest of the job is over
+    USER = 4
+    CUT_OFF = 5  # nobody has heard of us for so long that another may have been started
+    FENCED = 6  # another attempt has been started
 
     @property
     def silent(self) -> bool:

@@ -54,7 +54,7 @@ class Beating:
                 self._ending.ask(Why.FENCED, 0)
             grace = self._files.stop_requested()
             if grace is not None:
-                self._ending.ask(Why.USER, grace)
+                self._ending.ask(Why.JOB if self._files.stop_why() else Why.USER, grace)
             self._heard = self._clock()
         except (OSError, StorageError, ValueError) as error:
             self._missed(error)

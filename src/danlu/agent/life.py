@@ -1,5 +1,6 @@
 """The whole life of a task, from the claim to the outcome."""
 
+import contextlib
 import logging
 from dataclasses import replace
 
@@ -26,7 +27,7 @@ from danlu.agent.redact import Redactor
 from danlu.agent.report import Reporter
 from danlu.agent.verdict import WISHED, Seen, judge
 from danlu.agent.workspace import Workspace
-from danlu.errors import DanluError
+from danlu.errors import DanluError, StorageError
 from danlu.job.state import Reason
 from danlu.job.status import Failure
 from danlu.settings import Settings
@@ -69,12 +70,14 @@ def live(files: TaskDir, settings: Settings) -> None:
 
 
 def _meaning(files: TaskDir, grace: float) -> Wish:
-    """A signal with a request beside it is the user's wish; without one, the machine's."""
+    """A signal with a request beside it is the user's or the job's; without one, the machine's."""
     try:
-        asked = files.stop_requested()
+        asked, why = files.stop_requested(), files.stop_why()
     except OSError:
-        asked = None
-    return Wish(Why.MACHINE, grace) if asked is None else Wish(Why.USER, asked)
+        asked, why = None, ""
+    if asked is None:
+        return Wish(Why.MACHINE, grace)
+    return Wish(Why.JOB if why else Why.USER, asked)
 
 
 class _Life:
@@ -118,7 +121,7 @@ class _Life:
         if wish is not None and wish.why is Why.FENCED:
             log.info("fenced: leaving without a word")
             return
-        say_end(verdict, self._log)
+        say_end(verdict, self._log, self._why_stopped())
         tell(
             self._files,
             verdict,
@@ -195,6 +198,11 @@ class _Life:
         if reason is Reason.AGENT_LOST and self._beating.lost_to_full_disk:
             return without_room(str(self._settings.home), failure)
         return Verdict(reason, failure)
+
+    def _why_stopped(self) -> str:
+        with contextlib.suppress(OSError, StorageError):
+            return self._files.stop_why()
+        return ""
 
     def _is_anothers_turn(self) -> bool:
         wish = self._ending.wish

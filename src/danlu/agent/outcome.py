@@ -106,8 +106,10 @@ def tail_of(files: TaskDir) -> tuple[str, ...]:
     return tuple(last_lines(data))
 
 
-def say_end(verdict: Verdict, job_log: JobLog) -> None:
+def say_end(verdict: Verdict, job_log: JobLog, why: str = "") -> None:
     words = verdict.reason.value.replace("_", " ")
+    if verdict.reason is Reason.ENDED_WITH_JOB:
+        words = f"with its job, because {why or 'that is over'}"
     code = "" if verdict.exit_code is None else f", exit code {verdict.exit_code}"
     stored = ""
     if verdict.pushed_files:

@@ -15,6 +15,7 @@ _LINES, _LINE = 50, 2000
 _FROM_OUTSIDE = (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
 WISHED = {
     Why.USER: Reason.STOPPED_BY_USER,
+    Why.JOB: Reason.ENDED_WITH_JOB,
     Why.MACHINE: Reason.KILLED,
     Why.TIMED_OUT: Reason.TIMED_OUT,
     Why.CUT_OFF: Reason.AGENT_LOST,

@@ -51,9 +51,10 @@ class Executor(Protocol):
     def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
         """Return the output of one task of one attempt."""
 
-    def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float) -> bool:
+    def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
         """Ask all tasks to end, and make them; return whether every process is gone.
 
+        ``why`` is for the log of a task that no user asked to end ("worker-1 failed").
         Does not wait: called again until True. Grace counts from the first call.
         """
 

@@ -86,11 +86,11 @@ class LocalExecutor:
     def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
         return TaskDir(self._carrier(job_id), attempt, task).log_reader()
 
-    def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float) -> bool:
+    def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
         with self._lock:
             # A list, not a generator: every task is asked before the answer is given.
             return all(
-                [self._stopping.end(task, self._files(job_id, task), grace) for task in tasks]
+                [self._stopping.end(task, self._files(job_id, task), grace, why) for task in tasks]
             )
 
     def release(self, job_id: str) -> None:

@@ -24,12 +24,12 @@ class Stopping:
         self._watches = watches
         self._clock = clock
 
-    def end(self, task: Task, files: TaskDir, grace: float) -> bool:
+    def end(self, task: Task, files: TaskDir, grace: float, why: str = "") -> bool:
         """Take the next step towards the end; True when no process of the task is left."""
         agent = files.agent() or self._close(files)
         watch = self._watches.of(task)
         self._watches.listen(watch, files)
-        self._ask(agent, files, watch, grace)
+        self._ask(agent, files, watch, grace, why)
         if not alive(agent) and not self._agents.runs(task):
             return self._sweep(task, files, agent)
         if self._is_over(watch):
@@ -46,14 +46,14 @@ class Stopping:
             return UNKNOWN_AGENT
         return files.agent() or UNKNOWN_AGENT
 
-    def _ask(self, agent: Agent, files: TaskDir, watch: Watch, grace: float) -> None:
+    def _ask(self, agent: Agent, files: TaskDir, watch: Watch, grace: float, why: str) -> None:
         if watch.stop_asked is not None and grace >= watch.grace:
             return
         if watch.stop_asked is None:
             watch.stop_asked = self._clock()
         watch.grace = grace
         if watch.outcome is None and alive(agent):
-            files.request_stop(grace)
+            files.request_stop(grace, why)
             signal_agent(agent, signal.SIGTERM)
 
     def _is_over(self, watch: Watch) -> bool:

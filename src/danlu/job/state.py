@@ -38,6 +38,7 @@ class Reason(str, Enum):
 
     DONE = "done"
     STOPPED_BY_USER = "stopped_by_user"
+    ENDED_WITH_JOB = "ended_with_job"  # a task's only: a peer failed, or its work was done
     SCRIPT_FAILED = "script_failed"  # the user's process exited non-zero, or crashed by itself
     KILLED = "killed"  # ended from outside: exit 130, 137 or 143 and no sign of memory
     OUT_OF_MEMORY = "out_of_memory"

@@ -133,7 +133,7 @@ class Supervisor:
         if job.state is JobState.STARTING:
             self._executor.start(job.id, job.plan, self._secrets.of(job.id))
         elif job.state is JobState.STOPPING:
-            gone = self._executor.stop(job.id, job.plan, grace=self._grace(job))
+            gone = self._executor.stop(job.id, job.plan, grace=self._grace(job), why=_why(job))
         tasks = self._executor.poll(job.id, job.plan)
         move = decide(job, tasks, timeout=self._settings.agent_timeout, gone=gone)
         return None if move is None else self._apply(job, tasks, move)
@@ -203,3 +203,13 @@ class Supervisor:
             if job_id not in living:
                 self._ending.room_of(job_id)
         self._secrets.drop_all_but(living)
+
+
+def _why(job: Job) -> str:
+    """Return why the tasks of a job are ended that no user asked to end, else ""."""
+    if job.stop_requested or job.reason in (None, Reason.STOPPED_BY_USER):
+        return ""
+    if job.reason is Reason.DONE:
+        return "the workers are done"
+    words = job.reason.value.replace("_", " ") if job.reason else ""
+    return f"{job.failed_task} ended first: {words}" if job.failed_task else words

@@ -8,7 +8,7 @@ fence.json                        the newest attempt: an agent of an older one m
     heartbeat.json  progress.json
     log/<offset>                  segments, named by the offset of their first byte
     log.marks.json                offset and time, to merge the logs of several tasks
-    stop.json                     a request to end, with its grace
+    stop.json                     a request to end, with its grace; why, where no user asked
     outcome.json                  how the task ended: created once, never changed
 """
 
@@ -72,13 +72,18 @@ class TaskDir:
         """Remove the secrets of a task whose agent has not taken them, and never will."""
         self.carrier.remove(self._at + "secrets.json")
 
-    def request_stop(self, grace: float) -> None:
-        self._put("stop.json", {"grace": grace})
+    def request_stop(self, grace: float, why: str = "") -> None:
+        """Ask the agent to end its task; ``why`` is empty when a user wishes it."""
+        self._put("stop.json", {"grace": grace, "why": why})
 
     def stop_requested(self) -> float | None:
         """Return the grace of a stop request, or None."""
         grace = (self._get("stop.json") or {}).get("grace")
         return float(grace) if isinstance(grace, int | float) else None
+
+    def stop_why(self) -> str:
+        """Return why a task shall end that no user asked to end, else ""."""
+        return str((self._get("stop.json") or {}).get("why") or "")
 
     # The agent writes, executor and server read.
 

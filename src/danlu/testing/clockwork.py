@@ -71,13 +71,13 @@ class ClockworkExecutor:
     def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
         return self.files(job_id, attempt, task).log_reader()
 
-    def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float) -> bool:
+    def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
         for task in tasks:
             key = (job_id, task.attempt, task.name)
             if self.tasks[key].outcome is None and not self.tasks[key].lost:
                 if self.stubborn:
                     return False
-                self.end(*key, reason=Reason.STOPPED_BY_USER)
+                self.end(*key, reason=Reason.ENDED_WITH_JOB if why else Reason.STOPPED_BY_USER)
         return True
 
     def release(self, job_id: str) -> None:
