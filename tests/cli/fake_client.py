@@ -1,18 +1,23 @@
 """A client without a server: jobs in memory that end as a test wishes."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from danlu.client.api import Line, Lines, RawLog
 from danlu.errors import Conflict, NotFound, WaitTimedOut
+from danlu.job.dataset import Contents, Dataset
+from danlu.job.definition import parse
 from danlu.job.job import Change, Job, new_id
 from danlu.job.plan import Command, Fetch, Place, Push, Task
 from danlu.job.spec import JobSpec, Resources
 from danlu.job.state import JobState, Reason
 from danlu.job.status import Failure, Frame, Outcome, Phase, Progress, TaskStatus
 from danlu.job.wire import to_wire
+from danlu.service.algorithm_form import read
 
+ENTRIES = ("boot_file", "module", "entry_point", "model_file")
 NOW = 1_700_000_000.0
 
 
@@ -21,9 +26,9 @@ def spec_of(request: dict[str, Any], name: str) -> JobSpec:
     given = {key: uri for key, uri in channels.items() if uri}
     return JobSpec(
         name=name,
-        dialect=request["dialect"],
-        code=request["code"],
-        entry=request["boot_file"],
+        dialect=request.get("dialect", "modelarts"),
+        code=request.get("code", "obs://bucket/of-the-algorithm"),
+        entry=request.get("boot_file", "train.py"),
         params=tuple((k, str(v)) for k, v in request.get("parameters", {}).items()),
         inputs={k: v for k, v in given.items() if k == "data_url"} | request.get("inputs", {}),
         outputs={k: v for k, v in given.items() if k == "train_url"} | request.get("outputs", {}),
@@ -47,6 +52,47 @@ def task_of(job: Job, index: int = 0) -> Task:
     return Task(job.id, job.name, job.spec.dialect, job.attempt, place, command)
 
 
+def algorithm_of(name: str, version: int, definition: dict[str, Any]) -> dict[str, Any]:
+    found, faults = read(name, definition)
+    assert faults == []
+    return to_wire(replace(found, version=version, created=NOW))
+
+
+def dataset_of(name: str, version: int, definition: dict[str, Any]) -> dict[str, Any]:
+    lay = Contents(files=version, size=1500, digest=f"digest-{version}")
+    made = Dataset(name, version, NOW, definition["uri"], lay, definition["description"])
+    return {**to_wire(made), "now": to_wire(lay)}
+
+
+class FakeDefinitions:
+    """Every create makes a version; ``made`` holds them by name."""
+
+    def __init__(self, kind: str, build: Callable[..., dict[str, Any]]) -> None:
+        self._kind = kind
+        self._build = build
+        self.made: dict[str, list[dict[str, Any]]] = {}
+
+    def create(self, name: str, definition: dict[str, Any]) -> dict[str, Any]:
+        versions = self.made.setdefault(name, [])
+        versions.append(self._build(name, len(versions) + 1, definition))
+        return self.get(name)
+
+    def list(self) -> list[dict[str, Any]]:
+        return [versions[-1] for _, versions in sorted(self.made.items())]
+
+    def get(self, reference: str) -> dict[str, Any]:
+        wanted = parse(reference)
+        versions = self.made.get(wanted.name, [])
+        for view in reversed(versions):
+            if wanted.version in (None, view["version"]):
+                return {**view, "versions": [v["version"] for v in reversed(versions)]}
+        raise NotFound(self._kind, reference, known=self.made)
+
+    def remove(self, reference: str) -> None:
+        self.get(reference)
+        del self.made[parse(reference).name]
+
+
 class FakeClient:
     """Runs nothing. ``ends`` says how the next jobs end, ``log`` what they write."""
 
@@ -62,6 +108,9 @@ class FakeClient:
         self.cause: dict[str, str] | None = None
         self.notes: tuple[str, ...] = ()
         self.interrupt_after: int | None = None
+        self.around = False  # plans with packages and shell commands
+        self.algorithms = FakeDefinitions("algorithm", algorithm_of)
+        self.datasets = FakeDefinitions("data set", dataset_of)
 
     def hello(self) -> dict[str, Any]:
         return {"version": "0.1.0", "pid": 1, "living": 0, "started": NOW}
@@ -85,6 +134,14 @@ class FakeClient:
         self.requests.append(dict(request))
         job = self._new(dict(request))
         tasks = [to_wire(task_of(job, index)) for index in range(job.spec.resources.nodes)]
+        for task in tasks if self.around else ():
+            task["command"] |= {
+                "install": [{"path": "/code", "package": True}],
+                "before": "pip list",
+                "after": "rm -r scratch",
+            }
+            for push in task["command"]["push"]:
+                push |= {"pack": "model.tar.gz", "restore": True}
         return {"job": self._view(job), "tasks": tasks, "notes": list(job.notes)}
 
     def jobs(self, *, states=(), name="", limit=50, before="") -> dict[str, Any]:
@@ -136,9 +193,9 @@ class FakeClient:
         wanted = [line for line in self.log if not tasks or line.task in tasks]
         if tail is not None and not cursor:
             wanted, start = wanted[-tail:] if tail else [], 0
-            return Lines(tuple(wanted), {}, str(len(self.log)), True, 1)
+            return Lines(tuple(wanted), str(len(self.log)), True, 1)
         start = int(cursor or 0)
-        return Lines(tuple(wanted[start : start + 2]), {}, str(start + 2), True, 1)
+        return Lines(tuple(wanted[start : start + 2]), str(start + 2), True, 1)
 
     def follow(self, ref, *, attempt=None, tasks=(), tail=None, on_partial=None):
         job = self._get(ref)

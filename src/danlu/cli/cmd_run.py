@@ -28,8 +28,11 @@ class Run(Command):
 
 
 @click.command("run", cls=Run)
-@click.argument("path", type=click.Path())
+@click.argument("path", type=click.Path(), required=False)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="")
+@click.option(
+    "--algorithm", default="", metavar="NAME[:VERSION]", help="An algorithm, instead of PATH."
+)
 @click.option("--dialect", help="The service the script was written for.")
 @click.option("--boot-file", default="", help="The file to start, inside a code directory.")
 @click.option("--data-url", default="", help="Where the data is: a URI or a local path.")
@@ -59,7 +62,7 @@ class Run(Command):
 def command(
     session: Session,
     /,
-    path: str,
+    path: str | None,
     args: tuple[str, ...],
     detach: bool,
     dry_run: bool,
@@ -70,6 +73,7 @@ def command(
     \b
     danlu run train.py --data-url data/ --train-url out/ -p max_steps=1000
     danlu run code/ --boot-file train.py --data-url obs://bucket/mnist --train-url obs://bucket/out
+    danlu run --algorithm mnist --data-url dataset://digits -p max_steps=1000
     """
     if args:
         raise Refused(
@@ -81,12 +85,14 @@ def command(
     return accepted(session, submit(session, submission), detach=detach)
 
 
-def _submission(session: Session, path: str, options: dict[str, Any]) -> Submission:
-    code = locate(path, options["boot_file"])
+def _submission(session: Session, path: str | None, options: dict[str, Any]) -> Submission:
+    code = _code(path, options)
     names = options["secret_names"]
     request = with_places(
         given(
-            dialect=_dialect(session, code, options["dialect"]),
+            algorithm=options["algorithm"],
+            boot_file="" if code else options["boot_file"],
+            dialect=_dialect(session, code, options["dialect"]) if code else options["dialect"],
             data_url=options["data_url"],
             train_url=options["train_url"],
             inputs=pairs("--input", options["inputs"]),
@@ -97,6 +103,17 @@ def _submission(session: Session, path: str, options: dict[str, Any]) -> Submiss
         )
     )
     return Submission(request, code, secrets(names, session.env), options["client_token"])
+
+
+def _code(path: str | None, options: dict[str, Any]) -> Code | None:
+    """Return the code to run; None for an algorithm, which has its own."""
+    if path and options["algorithm"]:
+        raise Refused(say("run.two_codes", path=repr(path)), hint=say("run.two_codes.hint"))
+    if options["algorithm"]:
+        return None
+    if not path:
+        raise Refused(say("run.no_code"), hint=say("run.no_code.hint"))
+    return locate(path, options["boot_file"])
 
 
 _AS_GIVEN = (

@@ -50,14 +50,19 @@ def command(
 
 def _submission(session: Session, file: Path, name: str, token: str | None) -> Submission:
     job = load(file)
-    path, boot_file = job.pop("code"), job.pop("boot_file", "")
+    path, boot_file = job.pop("code", ""), job.pop("boot_file", "")
     names = job.pop("secrets", [])
     if not isinstance(names, list) or not all(isinstance(item, str) for item in names):
         raise Refused(say("file.secrets", path=str(file), value=repr(names)))
     if not isinstance(boot_file, str):
         raise Refused(say("file.boot_file", path=str(file), value=repr(boot_file)))
-    code = locate(path if is_uri(path) else str(file.parent / path), boot_file)
-    request = with_places({"dialect": "modelarts", **job}, file.parent.absolute())
+    code = None
+    if path:
+        code = locate(path if is_uri(path) else str(file.parent / path), boot_file)
+        job = {"dialect": "modelarts", **job}
+    elif boot_file:
+        job["boot_file"] = boot_file
+    request = with_places(job, file.parent.absolute())
     if name:
         request["name"] = name
     return Submission(request, code, secrets(names, session.env), token)

@@ -14,7 +14,7 @@ def load(path: Path) -> dict[str, Any]:
     """Return the fields of a job file.
 
     Raises:
-        Refused: it is not there, or not TOML, or names no code.
+        Refused: it is not there, or not TOML, or names no code and no algorithm.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -23,6 +23,8 @@ def load(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise Refused(say("file.not_utf8", path=str(path))) from None
     job = _parse(text, path)
+    if "algorithm" in job and "code" not in job:
+        return job
     if not isinstance(job.get("code"), str) or not job["code"]:
         raise Refused(say("file.no_code", path=str(path)), hint=say("file.no_code.hint"))
     return job

@@ -31,6 +31,8 @@ COMMANDS = {
     "rm": "danlu.cli.cmd_rm",
     "wait": "danlu.cli.cmd_wait",
     "rerun": "danlu.cli.cmd_rerun",
+    "algorithm": "danlu.cli.cmd_algorithm",
+    "dataset": "danlu.cli.cmd_dataset",
     "store": "danlu.cli.cmd_store",
     "up": "danlu.cli.cmd_up",
     "down": "danlu.cli.cmd_down",

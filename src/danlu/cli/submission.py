@@ -1,7 +1,8 @@
 """What ``run``, ``submit`` and ``demo`` have in common: hand a job over, then follow it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from danlu.cli import render_plan
@@ -17,10 +18,11 @@ _LISTED = 12
 
 @dataclass(frozen=True)
 class Submission:
-    """A job about to be handed over. ``request`` lacks nothing but its code."""
+    """A job about to be handed over. ``request`` lacks nothing but its code, and where that is
+    None, an algorithm's, not even that."""
 
     request: Mapping[str, Any]
-    code: Code
+    code: Code | None
     secrets: Mapping[str, str] = field(default_factory=dict)
     token: str | None = None
 
@@ -33,15 +35,21 @@ def prepare(session: Session, submission: Submission) -> dict[str, Any]:
             say("run.local_elsewhere", path=str(data[0]), server=session.settings.server),
             hint=say("run.local_elsewhere.hint"),
         )
-    uri, code = send(session, submission.code, data)
-    if not session.json:
-        _tell_packed(session, code)
-    request = {**submission.request, "code": uri, "boot_file": code.boot_file}
-    if code.folder is not None:
-        request["code_origin"] = code.origin
+    request = dict(submission.request)
+    if submission.code is not None:
+        request |= _sent(session, submission.code, data)
     if submission.secrets:
         request["secrets"] = sorted(submission.secrets)
     return request
+
+
+def _sent(session: Session, code: Code, data: Sequence[Path]) -> dict[str, Any]:
+    """Upload the code and return the fields that name it."""
+    uri, code = send(session, code, data)
+    if not session.json:
+        _tell_packed(session, code)
+    fields = {"code": uri, "boot_file": code.boot_file}
+    return fields if code.folder is None else {**fields, "code_origin": code.origin}
 
 
 def _tell_packed(session: Session, code: Code) -> None:
