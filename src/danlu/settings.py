@@ -50,6 +50,7 @@ class Settings:
     gpus: str = "auto"  # devices by comma, 'none', or 'auto'
     strict_gpus: bool = False  # GPUs asked for where there are none: refuse, not run on CPU
     isolation: str = "auto"  # 'auto', or 'none': no namespaces
+    strict_packages: bool = False  # packages a job asks for: exactly those, or none
     code_limit: int = 128 * MiB
     code_files: int = 20_000
     log_limit: int = 1 * GiB  # of one task
@@ -219,6 +220,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "gpus": read.text,
     "strict_gpus": read.switch,
     "isolation": _ISOLATION,
+    "strict_packages": read.switch,
     "code_limit": size,
     "code_files": read.count,
     "log_limit": size,

@@ -263,7 +263,8 @@ def test_the_environment_of_a_script_is_clean(bench, monkeypatch):
     assert env["CUDA_VISIBLE_DEVICES"] == ""
     assert env["PYTHONUNBUFFERED"] == "1"
     assert {name for name in env if name.startswith("DANLU_")} == {
-        *("DANLU_TASK", "DANLU_JOB_ID", "DANLU_JOB_NAME", "DANLU_ATTEMPT", "DANLU_BOX")
+        *("DANLU_TASK", "DANLU_JOB_ID", "DANLU_JOB_NAME", "DANLU_ATTEMPT", "DANLU_BOX"),
+        "DANLU_PACKAGES",
     }
     assert "PYTHONDONTWRITEBYTECODE" not in env
 

@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ import danlu
 from danlu.agent.ending import Ending, Why, Wish
 from danlu.agent.processes import Processes
 from danlu.agent.pump import JobLog, Pump
+from danlu.agent.reaper import Reaper
 from danlu.agent.sandbox import ORDER, TROUBLE, Order
 from danlu.errors import PlatformError
 from danlu.taskdir.process import MARK
@@ -34,7 +34,8 @@ _RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.S
 class Child:
     """Not for several threads; must be started by the thread that lives longest.
 
-    The kernel ends the script when the thread that started it ends.
+    The kernel ends the script when the thread that started it ends. With ``heard`` it is started
+    although the task shall end: it is not told of that wish, and has ``left`` seconds.
     """
 
     def __init__(
@@ -42,16 +43,20 @@ class Child:
         processes: Processes,
         job_log: JobLog,
         ending: Ending,
+        reaper: Reaper,
         *,
+        heard: Wish | None = None,
+        left: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._processes = processes
         self._log = job_log
         self._ending = ending
+        self._reaper = reaper
         self._clock = clock
-        self.told: Wish | None = None  # the wish the script was told of
+        self.told = heard  # the wish the script was told of
+        self._left = left
         self._pid = 0
-        self._status: int | None = None
         self._pump: Pump | None = None
 
     def start(self, order: Order) -> None:
@@ -65,6 +70,7 @@ class Child:
             (order_pipe.read, ORDER),
             (trouble_pipe.write, TROUBLE),
         )
+        self._reaper.forget()
         self._pid = os.posix_spawn(
             sys.executable,
             [sys.executable, "-I", "-S", "-c", _ENTER, str(_SOURCE)],
@@ -77,7 +83,7 @@ class Child:
             os.close(handle)
         self._pump = Pump(output.read, self._log)
         self._pump.start()
-        threading.Thread(target=self._reap, name="reaper", daemon=True).start()
+        self._reaper.watch()
         with contextlib.suppress(BrokenPipeError), open(order_pipe.write, "wb") as pipe:
             pipe.write(order.dump())
         self._hear(trouble_pipe.read)
@@ -89,7 +95,9 @@ class Child:
         """
         until = self._clock() + timeout if timeout else None
         kill_at: float | None = None
-        while self._status is None:
+        if self.told is not None:
+            until, kill_at = None, self._clock() + self._left
+        while (status := self._reaper.status(self._pid)) is None:
             now = self._clock()
             if until is not None and now >= until:
                 until = None
@@ -106,7 +114,7 @@ class Child:
             deadlines = [at for at in (until, kill_at) if at is not None]
             self._ending.wait(min(deadlines) - now if deadlines else None)
         self.finish()
-        return self._status
+        return status
 
     def finish(self) -> None:
         """Leave no process behind and take what is left in the pipe."""
@@ -122,24 +130,14 @@ class Child:
         self._processes.send(signal.SIGCONT)  # a stopped process does not hear the first
 
     def _hear(self, trouble: int) -> None:
-        with self._ending.interruptible(), open(trouble, "rb") as pipe:
+        hurried = contextlib.nullcontext() if self.told else self._ending.interruptible()
+        with hurried, open(trouble, "rb") as pipe:
             text = pipe.read().decode(errors="replace").strip()
         log.info("child pid=%s trouble=%r", self._pid, text)
         fatal = [line[2:] for line in text.splitlines() if line.startswith("! ")]
         if fatal:
             self.finish()
             raise PlatformError(f"The place of the script could not be entered: {fatal[0]}.")
-
-    def _reap(self) -> None:
-        """Collect every process that ends below us; the script's own end is told."""
-        while True:
-            try:
-                pid, status = os.waitpid(-1, 0)
-            except ChildProcessError:
-                return
-            if pid == self._pid:
-                self._status = status
-                self._ending.wake()
 
 
 class _Pipe:

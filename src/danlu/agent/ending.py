@@ -4,6 +4,7 @@ import contextlib
 import queue
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -44,6 +45,7 @@ class Ending:
 
     def __init__(self, meaning: Callable[[], Wish]) -> None:
         self.wish: Wish | None = None
+        self._wished = 0.0
         self._meaning = meaning
         self._signalled = False
         self._events: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -57,7 +59,7 @@ class Ending:
             now = self.wish
             if now is not None and (now.why, -now.grace) >= (why, -grace):
                 return
-            self.wish = Wish(why, grace)
+            self.wish, self._wished = Wish(why, grace), time.monotonic()
         self.wake()
         if self._listening and self._interruptible and threading.get_ident() != self._main:
             # Ends a wait for a lock or a pipe that the work of the main thread may be in.
@@ -70,6 +72,11 @@ class Ending:
         """Return when something was said, or after ``timeout`` seconds."""
         with contextlib.suppress(queue.Empty):
             self._events.get(timeout=timeout)
+
+    def left(self) -> float:
+        """Return how much of the wish's grace is left."""
+        grace = self.wish.grace if self.wish is not None else 0.0
+        return max(grace - (time.monotonic() - self._wished), 0.0)
 
     def check(self) -> None:
         """Raises: Interrupted when the task shall end."""

@@ -3,7 +3,9 @@
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
+import danlu
 from danlu.job.plan import Task
 from danlu.taskdir.process import MARK, mark
 
@@ -17,23 +19,33 @@ _KEPT = frozenset(
     )
 )
 _KEPT_BEGINNINGS = ("LC_", "NVIDIA_")
+# Holds what every Python of a task runs first.
+STARTUP = Path(danlu.__file__).parents[1] / "danlu_runtime" / "startup"
+PACKAGES = "packages"  # in the box: what a script, or a command of the user's, installs with pip
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def child_environment(
-    task: Task, box: str, secrets: Mapping[str, str], own: Mapping[str, str]
+    task: Task, box: str, secrets: Mapping[str, str], own: Mapping[str, str], installed: str = ""
 ) -> dict[str, str]:
-    """Return it; ``own`` is the environment of the agent."""
+    """Return it; ``own`` is the environment of the agent, ``installed`` the task's packages."""
     kept = {name: value for name, value in own.items() if _is_kept(name)}
+    packages = [*filter(None, [installed]), f"{box}/{PACKAGES}"]
+    given = task.command.env.get("PYTHONPATH", "")
+    programs = [os.path.dirname(sys.executable), *(f"{folder}/bin" for folder in packages)]
     return {
         **kept,
         # First: what a script starts by name ("python eval.py") is of the same environment.
-        "PATH": f"{os.path.dirname(sys.executable)}:{own.get('PATH') or _PATH}",
+        "PATH": ":".join([*programs, own.get("PATH") or _PATH]),
+        # pip would change the runtime itself otherwise, for every job of this machine.
+        "PIP_TARGET": f"{box}/{PACKAGES}",
         "TERM": "dumb",
         "PYTHONUNBUFFERED": "1",
         "CUDA_VISIBLE_DEVICES": ",".join(task.place.gpus),
         **task.command.env,
         **secrets,
+        "PYTHONPATH": ":".join(filter(None, [str(STARTUP), given])),
+        "DANLU_PACKAGES": "\n".join(packages),  # a folder may have any other mark in its name
         MARK: mark(task.job_id, task.attempt, task.name),
         "DANLU_JOB_ID": task.job_id,
         "DANLU_JOB_NAME": task.job_name,

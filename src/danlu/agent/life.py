@@ -5,9 +5,11 @@ import logging
 from dataclasses import replace
 
 from danlu.agent import cgroup, kernel
-from danlu.agent.child import Child
+from danlu.agent.child import launch_command
+from danlu.agent.commands import run_after, run_before
 from danlu.agent.ending import Ending, Interrupted, Why, Wish
 from danlu.agent.heartbeat import Beating
+from danlu.agent.install import install
 from danlu.agent.mirror import Mirror
 from danlu.agent.outcome import (
     Verdict,
@@ -20,11 +22,12 @@ from danlu.agent.outcome import (
     told_by,
     without_room,
 )
-from danlu.agent.prepare import code_folder, order_for, output_folders, prepare, write_launch
+from danlu.agent.prepare import output_folders, prepare, write_launch
 from danlu.agent.processes import Processes
 from danlu.agent.pump import JobLog
 from danlu.agent.redact import Redactor
 from danlu.agent.report import Reporter
+from danlu.agent.stage import Stage, code_folder
 from danlu.agent.verdict import WISHED, Seen, judge
 from danlu.agent.workspace import Workspace
 from danlu.errors import DanluError, StorageError
@@ -104,6 +107,7 @@ class _Life:
         writer = files.log_writer(self._task.limits.log)
         self._log = JobLog(writer, Redactor(self._secrets.values()))
         self._report = Reporter(files)
+        self._stage = Stage(workspace, settings, self._secrets, processes, group, self._log, ending)
 
     def run(self) -> None:
         """Fetch, run, push, tell. A script that fails has its outputs pushed too."""
@@ -151,21 +155,44 @@ class _Life:
             scratch=self._workspace.packed,
         )
         self._ending.check()
-        verdict = self._run_script(mirror)
+        verdict = self._run_theirs(mirror)
         if self._is_anothers_turn():
             mirror.close()
             return self._interrupted(verdict.failure)
         return self._push(mirror, verdict)
 
+    def _run_theirs(self, mirror: Mirror) -> Verdict:
+        """Run everything of the user's. Their last command runs however the rest ended."""
+        try:
+            kills = self._memory_kills()
+            verdict = run_before(self._stage, lambda status, told: self._judge(status, told, kills))
+            if verdict is None:
+                install(self._stage, self._settings, self._report)
+                verdict = self._run_script(mirror)
+        except (Interrupted, DanluError, OSError):
+            self._run_after()
+            raise
+        self._run_after()
+        return verdict
+
+    def _run_after(self) -> None:
+        try:
+            run_after(self._stage)
+        except (Interrupted, DanluError, OSError) as error:
+            log.exception("last command not run")
+            self._log.say(f"the finish command could not be run: {error}")
+
     def _run_script(self, mirror: Mirror) -> Verdict:
         self._report.begin("run")
-        child = Child(self._processes, self._log, self._ending)
         kills = self._memory_kills()
-        group = str(self._group.folder) if self._group is not None else ""
-        child.start(order_for(self._workspace, self._settings, self._secrets, group))
+        child = self._stage.enter(
+            launch_command(self._workspace.box.folder), self._stage.environment()
+        )
         mirror.start()
         limits = self._task.limits
-        status = child.wait(limits.run, limits.grace)
+        return self._judge(child.wait(limits.run, limits.grace), child.told, kills)
+
+    def _judge(self, status: int, told: Wish | None, kills: int) -> Verdict:
         box = self._workspace.box
         seen = Seen(
             status,
@@ -177,7 +204,7 @@ class _Life:
             self._workspace.full_disk(),
         )
         wish = self._ending.wish
-        return Verdict(*judge(seen, wish.why if wish and child.told else None))
+        return Verdict(*judge(seen, wish.why if wish and told else None))
 
     def _push(self, mirror: Mirror, verdict: Verdict) -> Verdict:
         self._report.begin("push")

@@ -1,20 +1,15 @@
-"""Makes the place of a script ready: code, data, earlier outputs, folders, files, the order."""
+"""Makes the place of a script ready: code, data, earlier outputs, folders, files."""
 
-import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from danlu.agent.child import launch_command, needed_paths
 from danlu.agent.ending import Ending
-from danlu.agent.environment import child_environment
 from danlu.agent.fetch import Fetcher
 from danlu.agent.pump import JobLog
 from danlu.agent.report import Reporter
 from danlu.agent.restore import Restorer
-from danlu.agent.root import Root
-from danlu.agent.sandbox import Order
-from danlu.agent.workspace import Workspace, within
+from danlu.agent.stage import code_folder
+from danlu.agent.workspace import Workspace
 from danlu.job.plan import Push
 from danlu.settings import Settings
 from danlu.taskdir.box import Launch
@@ -77,48 +72,5 @@ def write_launch(workspace: Workspace, job_log: JobLog) -> None:
     )
 
 
-def order_for(
-    workspace: Workspace, settings: Settings, secrets: Mapping[str, str], cgroup: str
-) -> Order:
-    task = workspace.task
-    box = str(workspace.box.folder)
-    return Order(
-        parent=os.getpid(),
-        namespace=task.place.isolation.namespace,
-        root=_root(workspace, settings) if task.place.isolation.private_paths else None,
-        cgroup=cgroup,
-        cwd=task.command.cwd or code_folder(workspace) or "/",
-        argv=launch_command(workspace.box.folder),
-        env=child_environment(task, box, secrets, os.environ),
-    )
-
-
-def code_folder(workspace: Workspace) -> str:
-    fetched = workspace.task.command.fetch
-    return next((item.to for item in fetched if item.what == "code"), "")
-
-
-def _root(workspace: Workspace, settings: Settings) -> Root:
-    layers = [layer.seen for layer in workspace.overlays]
-    return Root(
-        folder=str(workspace.newroot),
-        private=[(str(workspace.below_root(path)), path) for path in workspace.private()],
-        overlays=workspace.overlays,
-        outputs=[
-            (str(workspace.below_root(item.path)), item.path)
-            for item in workspace.task.command.push
-            if any(within(item.path, layer) for layer in layers)
-        ],
-        hidden=_real(settings.home, settings.socket.parent, settings.file.parent),
-        kept=_real(*needed_paths()),
-        box=str(workspace.box.folder),
-    )
-
-
 def output_folders(workspace: Workspace) -> dict[Push, Path]:
     return {item: workspace.below_root(item.path) for item in workspace.task.command.push}
-
-
-def _real(*paths: str | Path) -> list[str]:
-    """A link would lead a mount out of the root that is being built."""
-    return list(dict.fromkeys(map(os.path.realpath, paths)))

@@ -4,6 +4,7 @@ Built of bind mounts below a folder of the task, so that what a script writes be
 directories ("/data", say) stays on its disk and out of the machine's root.
 """
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -31,6 +32,7 @@ class Root(NamedTuple):
     hidden: Sequence[str]
     kept: Sequence[str]  # shown again where something else covers them
     box: str
+    guarded: Sequence[str] = ()  # shown as they are, and not to be written
 
 
 def build(root: Root, *, user: bool) -> Sequence[str]:
@@ -60,6 +62,9 @@ def build(root: Root, *, user: bool) -> Sequence[str]:
         if not _same(path, root.folder + path):
             _bind(path, root.folder + path)
             kernel.make_read_only(root.folder + path)
+    for path in root.guarded:
+        _bind(path, root.folder + path)
+        kernel.make_read_only(root.folder + path)
     for cover in covers:
         kernel.make_read_only(cover)
     return lost
@@ -87,7 +92,9 @@ def _show(folder: str, root: str, private: Iterable[str]) -> list[str]:
 def _show_entry(path: str, target: str) -> None:
     mode = os.lstat(path).st_mode
     if stat.S_ISLNK(mode):
-        os.symlink(os.readlink(path), target)
+        # What an earlier process of the task made here stays.
+        with contextlib.suppress(FileExistsError):
+            os.symlink(os.readlink(path), target)
         return
     if stat.S_ISDIR(mode):
         _make_like(path, target)
@@ -97,7 +104,7 @@ def _show_entry(path: str, target: str) -> None:
 
 
 def _make_like(path: str, target: str) -> None:
-    os.mkdir(target)
+    os.makedirs(target, exist_ok=True)
     os.chmod(target, stat.S_IMODE(os.stat(path).st_mode))
 
 

@@ -37,7 +37,9 @@ def phase_name(name: str) -> str:
     return say(key, what=what).strip()
 
 
-_KNOWN = ("phase.fetch", "phase.prepare", "phase.restore", "phase.run", "phase.push")
+_KNOWN = tuple(
+    f"phase.{verb}" for verb in ("fetch", "prepare", "restore", "install", "run", "push")
+)
 
 
 def spans(task: Mapping[str, Any], now: float) -> Sequence[Span]:

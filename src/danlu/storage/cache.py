@@ -114,6 +114,21 @@ class ContentCache:
 
         return self._get(digest, owner, location.uri, make, _waiting(layout, progress))
 
+    def made(
+        self,
+        digest: str,
+        owner: str,
+        what: str,
+        make: Callable[[Path], tuple[int, Manifest | None]],
+        waiting: Callable[[], None],
+    ) -> CachedTree:
+        """Return the folder that ``make`` fills, once for all who ask under one digest.
+
+        ``make`` returns the size and, if it can, the sums of what it made. ``waiting`` is called
+        while another process makes the same; what it raises ends the wait.
+        """
+        return self._get(digest, owner, what, make, waiting)
+
     def pin(self, owner: str, digest: str) -> None:
         """Keep a tree as long as its owner needs it. Pinning twice is no error."""
         self._shelf.pin(_checked(owner), digest)

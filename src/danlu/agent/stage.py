@@ -1,0 +1,115 @@
+"""The task's place, entered by one process after the other: commands, installer, script.
+
+Each has a mount namespace of its own with the same directories in it: what one wrote, the next
+one finds.
+"""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from danlu.agent.cgroup import ControlGroup
+from danlu.agent.child import Child, needed_paths
+from danlu.agent.ending import Ending, Wish
+from danlu.agent.environment import PACKAGES, STARTUP, child_environment
+from danlu.agent.processes import Processes
+from danlu.agent.pump import JobLog
+from danlu.agent.reaper import Reaper
+from danlu.agent.root import Root
+from danlu.agent.sandbox import Order
+from danlu.agent.workspace import Workspace, within
+from danlu.settings import Settings
+
+
+class Stage:
+    """``installed`` is the folder of the task's packages, once there is one."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        secrets: Mapping[str, str],
+        processes: Processes,
+        group: ControlGroup | None,
+        job_log: JobLog,
+        ending: Ending,
+    ) -> None:
+        self.workspace = workspace
+        self.log = job_log
+        self.ending = ending
+        self.installed = ""
+        self._settings = settings
+        self._secrets = secrets
+        self._processes = processes
+        self._group = str(group.folder) if group is not None else ""
+        self._reaper = Reaper(ending.wake)
+
+    def environment(self) -> dict[str, str]:
+        """Return what the script gets, and whatever the user has run before and after it."""
+        box = self.workspace.box.folder
+        # Before the first Python starts: one that finds no folder never looks again.
+        (box / PACKAGES).mkdir(exist_ok=True)
+        return child_environment(
+            self.workspace.task, str(box), self._secrets, os.environ, self.installed
+        )
+
+    def enter(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        *,
+        heard: Wish | None = None,
+        left: float = 0.0,
+    ) -> Child:
+        """Start a process there; ``heard`` and ``left`` as for a Child.
+
+        Raises:
+            Interrupted, PlatformError
+        """
+        task = self.workspace.task
+        child = Child(self._processes, self.log, self.ending, self._reaper, heard=heard, left=left)
+        child.start(
+            Order(
+                parent=os.getpid(),
+                namespace=task.place.isolation.namespace,
+                root=self._root() if task.place.isolation.private_paths else None,
+                cgroup=self._group,
+                cwd=task.command.cwd or code_folder(self.workspace) or "/",
+                argv=argv,
+                env=env,
+            )
+        )
+        return child
+
+    def _root(self) -> Root:
+        workspace, settings = self.workspace, self._settings
+        layers = [layer.seen for layer in workspace.overlays]
+        return Root(
+            folder=str(workspace.newroot),
+            private=[(str(workspace.below_root(path)), path) for path in workspace.private()],
+            overlays=workspace.overlays,
+            outputs=[
+                (str(workspace.below_root(item.path)), item.path)
+                for item in workspace.task.command.push
+                if any(within(item.path, layer) for layer in layers)
+            ],
+            hidden=_real(settings.home, settings.socket.parent, settings.file.parent),
+            kept=_real(*needed_paths(), STARTUP, *filter(None, [self.installed])),
+            box=str(workspace.box.folder),
+            guarded=_real(*_own_environment()),
+        )
+
+
+def code_folder(workspace: Workspace) -> str:
+    fetched = workspace.task.command.fetch
+    return next((item.to for item in fetched if item.what == "code"), "")
+
+
+def _own_environment() -> Sequence[str]:
+    """Return the folder of the runtime where it has one of its own: no job may change it."""
+    return [sys.prefix] if sys.prefix != sys.base_prefix else []
+
+
+def _real(*paths: str | os.PathLike[str]) -> list[str]:
+    """A link would lead a mount out of the root that is being built."""
+    return list(dict.fromkeys(map(os.path.realpath, paths)))

@@ -1,0 +1,352 @@
+"""Packages a job asks for, installed by the real agent from wheels in a folder."""
+
+import json
+import os
+import shutil
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from danlu.job.plan import Install
+from danlu.job.state import Reason
+from danlu.storage.cache import ContentCache
+
+sys.path.insert(0, str(Path(__file__).parent))
+from wheels import wheel
+
+CODE = "/home/ma-user/modelarts/user-job-dir/code"
+CLICK = version("click")
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """The only place uv looks at; no network."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    folder.chmod(0o755)
+    for name in list(os.environ):
+        if name.startswith(("PIP_", "UV_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    cache = tmp_path / "uv-cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    monkeypatch.setenv("UV_CACHE_DIR", str(cache))
+    return folder
+
+
+def plan(bench, script, requirements="", *, package=False, modules=None, **command):
+    root = "" if bench.isolation.private_paths else str(bench.workspace() / "root")
+    modules = {**({"requirements.txt": requirements} if requirements else {}), **(modules or {})}
+    path = root + CODE if package else f"{root}{CODE}/requirements.txt"
+    return bench.plan(script, modules=modules, install=(Install(path, package),), **command)
+
+
+def report(bench):
+    found = list((bench.home / "cache/trees").glob("*/packages.json"))
+    assert len(found) == 1
+    return json.loads(found[0].read_text())
+
+
+def test_a_script_imports_what_its_requirements_file_asks_for(each_bench, index):
+    if each_bench.before:  # somebody without rights must reach these too
+        each_bench.before[2:2] = [str(index), os.environ["UV_CACHE_DIR"]]
+    wheel(index, "deep", "2.0")
+    wheel(
+        index,
+        "wide",
+        "1.5",
+        {"wide/__init__.py": "import deep\ndef main(): print('wide on deep', deep.version)\n"},
+        requires=["deep>=1"],
+    )
+    script = """
+        import subprocess, sys
+        import wide
+        wide.main()
+        words = [sys.executable, "-c", "import wide; print('child', wide.__name__)"]
+        subprocess.run(words, check=True)
+    """
+    files = plan(each_bench, script, "wide==1.5\n")
+
+    outcome = each_bench.run(files)
+
+    log = each_bench.log(files)
+    assert outcome.reason is Reason.DONE, log
+    assert "wide on deep 2.0" in log
+    assert "child wide" in log
+    assert "deep 2.0, wide 1.5" in log
+    environment = next((each_bench.home / "cache/trees").glob("*/packages.json")).parent
+    assert list(environment.glob("wide/__pycache__/*.pyc")) != []
+    assert environment.stat().st_mode & 0o222 == 0
+    assert not list(each_bench.workspace().glob("box/install"))
+
+
+def test_the_runtime_wins_and_the_log_says_so(bench, index):
+    wheel(index, "click", "7.0")
+    script = "import click; print('click at', click.__file__)"
+    files = plan(bench, script, "# old\nclick==7.0\n")
+
+    outcome = bench.run(files)
+
+    log = bench.log(files)
+    assert outcome.reason is Reason.DONE, log
+    assert f"click==7.0 (requirements.txt line 2): the runtime's click {CLICK} is used" in log
+    import click
+
+    assert f"click at {click.__file__}" in log
+    assert [item["why"] for item in report(bench)["changed"]] == ["runtime"]
+
+
+def test_a_pin_that_does_not_exist_any_more_is_relaxed_alone(bench, index):
+    for number in ("1.0", "2.0"):
+        wheel(index, "kept", number)
+    wheel(index, "gone", "9.0")
+    wheel(index, "other-python", "1.0", tag="cp36-cp36m-manylinux1_x86_64")
+    wheel(index, "other-python", "3.0")
+    text = "kept==1.0\ngone==0.1\nother_python==1.0\n"
+    files = plan(
+        bench,
+        "import kept, gone, other_python as o; print(kept.version, gone.version, o.version)",
+        text,
+    )
+
+    outcome = bench.run(files)
+
+    log = bench.log(files)
+    assert outcome.reason is Reason.DONE, log
+    assert "\n1.0 9.0 3.0\n" in log
+    said = "gone==0.1 (requirements.txt line 2): cannot be installed here; gone 9.0 is used"
+    assert said in log
+    assert "kept==1.0 (" not in log
+
+
+def test_pins_that_contradict_each_other_are_relaxed_from_the_last(bench, index):
+    for number in ("1.0", "2.0"):
+        wheel(index, "base", number)
+    wheel(index, "upper", "1.0", requires=["base<2"])
+    wheel(index, "upper", "2.0", requires=["base>=2"])
+    files = plan(
+        bench, "import base, upper; print(base.version, upper.version)", "upper==1.0\nbase==2.0\n"
+    )
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.DONE, bench.log(files)
+    assert "\n1.0 1.0\n" in bench.log(files)
+
+
+def test_old_names_and_parts_of_python(bench, index):
+    wheel(index, "scikit-learn", "1.9", {"sklearn/__init__.py": ""})
+    wheel(index, "needy", "1.0", requires=["futures", "enum34; python_version < '4'"])
+    files = plan(bench, "import sklearn, needy", "sklearn==0.0\nfutures==3.0\nneedy\n")
+
+    outcome = bench.run(files)
+
+    log = bench.log(files)
+    assert outcome.reason is Reason.DONE, log
+    assert (
+        "sklearn==0.0 (requirements.txt line 1): scikit-learn 1.9 is used, as it is called now"
+        in log
+    )
+    assert "futures==3.0 (requirements.txt line 2): not needed" in log
+
+
+def test_wheels_beside_the_file_are_named_bare(bench, index, tmp_path):
+    made = wheel(tmp_path / "beside", "mine", "0.3")
+    bucket = bench.home / "store/buckets/bucket/code"
+    bucket.mkdir(parents=True)
+    shutil.copy(made, bucket)
+    (bucket / "pip-requirements.txt").write_text(f"{made.name}\n")
+    from danlu.job.plan import Fetch
+
+    there = "/home/ma-user/there"
+    files = bench.plan(
+        "import mine; print('mine', mine.version)",
+        fetch=(Fetch("obs://bucket/code", there, "more"),),
+        install=(Install(f"{there}/pip-requirements.txt"),),
+    )
+
+    assert bench.run(files).reason is Reason.DONE, bench.log(files)
+    assert "mine 0.3" in bench.log(files)
+
+
+SETUP = """
+    from setuptools import find_packages, setup
+    setup(
+        name="trainer",
+        version="1.0",
+        packages=find_packages(),
+        package_data={"trainer": ["*.txt"]},
+        install_requires=["deep==0.1", "click==7.0"],
+        entry_points={"console_scripts": ["train-it=trainer.task:main"]},
+    )
+"""
+
+
+def test_a_package_is_installed_as_its_setup_says(bench, index):
+    wheel(index, "deep", "2.0")
+    modules = {
+        "setup.py": SETUP,
+        "trainer/__init__.py": "",
+        "trainer/words.txt": "data of the package",
+        "trainer/task.py": """
+            import pkgutil
+            def main():
+                print(pkgutil.get_data("trainer", "words.txt").decode(), __file__)
+        """,
+    }
+    script = """
+        import os, subprocess
+        os.chdir("/")
+        subprocess.run(["train-it"], check=True)
+        import deep
+        print("deep", deep.version)
+    """
+    files = plan(bench, script, package=True, modules=modules)
+
+    outcome = bench.run(files)
+
+    log = bench.log(files)
+    assert outcome.reason is Reason.DONE, log
+    assert "data of the package" in log
+    assert "deep 2.0" in log
+    assert "deep==0.1 (setup.py): cannot be installed here" in log
+
+
+def test_the_second_job_finds_the_environment_made(bench, index, tmp_path):
+    wheel(index, "deep", "2.0")
+    first = bench.run(plan(bench, "import deep", "deep\n"))
+    for path in index.iterdir():
+        path.unlink()
+    shutil.rmtree(tmp_path / "uv-cache")
+
+    bench.job_id = "again" + bench.job_id[5:]
+    files = plan(bench, "import deep; print('there', deep.version)", "deep\n")
+    second = bench.run(files)
+
+    assert (first.reason, second.reason) == (Reason.DONE, Reason.DONE), bench.log(files)
+    assert "packages (cached): deep 2.0" in bench.log(files)
+
+
+def test_an_environment_in_use_is_not_evicted(bench, index):
+    wheel(index, "deep", "2.0")
+    bench.run(plan(bench, "import deep", "deep\n"))
+    cache = ContentCache(bench.home / "cache", 0)
+
+    cache.evict()
+    used = list((bench.home / "cache/trees").glob("*/deep.py"))
+    cache.unpin(bench.job_id)
+    cache.evict()
+
+    assert len(used) == 1
+    assert list((bench.home / "cache/trees").glob("*/deep.py")) == []
+
+
+def test_what_cannot_be_installed_ends_the_job_with_a_sentence(bench, index):
+    files = plan(bench, "print('ran')", "numpyy==1.0\n")
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.PREPARE_FAILED
+    assert outcome.reason.retries(5) == 0
+    sentence = "Packages cannot be installed: 'numpyy==1.0' (requirements.txt line 1): Because "
+    assert outcome.failure.detail.startswith(sentence)
+    assert len(outcome.failure.detail) < 500
+    assert "ran\n" not in bench.log(files)
+
+
+def test_all_faults_of_a_file_are_told_at_once(bench, index):
+    files = plan(bench, "pass", "not a requirement\nmissing-1.0-py3-none-any.whl\n-r none.txt\n")
+
+    detail = bench.run(files).failure.detail
+
+    assert "requirements.txt line 1: 'not a requirement' is not a requirement." in detail
+    assert "requirements.txt line 2: 'missing-1.0-py3-none-any.whl' is not beside" in detail
+    assert "requirements.txt line 3: there is no file 'none.txt'." in detail
+
+
+def test_strict_packages_refuses_and_lists_all(bench, index, monkeypatch):
+    monkeypatch.setenv("DANLU_STRICT_PACKAGES", "true")
+    wheel(index, "deep", "2.0")
+    files = plan(bench, "pass", "click==7.0\ndeep==0.1\nsklearn\n")
+    wheel(index, "scikit-learn", "1.9")
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.PREPARE_FAILED
+    assert "strict_packages is set" in outcome.failure.detail
+    for asked in ("click==7.0 (requirements.txt line 1)", "deep==0.1 (", "sklearn ("):
+        assert asked in outcome.failure.detail
+
+
+def test_a_network_that_does_not_answer_is_tried_again(bench, index, monkeypatch):
+    for name in ("UV_NO_INDEX", "UV_OFFLINE", "UV_FIND_LINKS"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://someone:pass-word@127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    files = plan(bench, "pass", "deep==1.0\n")
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.STORE_UNAVAILABLE, outcome
+    assert outcome.reason.retries(5) == 5
+    assert "Packages could not be fetched" in outcome.failure.detail
+    assert "pass-word" not in outcome.failure.detail + bench.log(files)
+
+
+def test_a_setup_that_fails_says_why(bench, index):
+    files = plan(bench, "pass", package=True, modules={"setup.py": "print 'python 2'\n"})
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.PREPARE_FAILED
+    assert "setup.py does not build: SyntaxError" in outcome.failure.detail
+
+
+def test_nothing_asked_for_installs_nothing(bench, index):
+    files = plan(bench, "print('ran')", "# nothing yet\n")
+    assert bench.run(files).reason is Reason.DONE
+    assert "packages (" not in bench.log(files)
+
+    none = plan(bench, "print('ran')", attempt=2)
+    assert bench.run(none).reason is Reason.DONE, bench.log(none)
+
+
+def test_pip_in_a_script_installs_for_this_task_only(bench, index):
+    wheel(index, "deep", "2.0")
+    script = f"""
+        import os, subprocess, sys
+        done = subprocess.run([sys.executable, "-m", "pip", "install", "--no-index", "--find-links",
+                               {str(index)!r}, "deep"])
+        assert done.returncode == 0
+        import deep
+        print("pip brought", deep.version, deep.__file__)
+        try:
+            open(os.path.join(sys.prefix, "changed"), "w").close()
+        except OSError as error:
+            print("runtime:", error.strerror)
+    """
+    files = bench.plan(script)
+
+    assert bench.run(files).reason is Reason.DONE, bench.log(files)
+    assert "pip brought 2.0" in bench.log(files)
+    assert "runtime: Read-only file system" in bench.log(files)
+    assert not Path(sys.prefix, "changed").exists()
+
+
+def test_a_stop_while_packages_are_built_ends_the_task(bench, index, until):
+    modules = {"setup.py": "import time\nopen('/cache/building', 'w').close()\ntime.sleep(600)\n"}
+    files = plan(bench, "pass", package=True, modules=modules)
+    agent = bench.start(files)
+    until((bench.workspace() / "root/cache/building").exists)
+
+    files.request_stop(5)
+    agent.terminate()
+
+    agent.wait(60)
+    assert files.outcome().reason is Reason.STOPPED_BY_USER
+    assert bench.processes() == []
