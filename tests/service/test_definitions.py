@@ -1,5 +1,7 @@
 """Algorithms and data sets, and what becomes of a request that names one."""
 
+import json
+
 import pytest
 
 from danlu.errors import InvalidJob, NotFound
@@ -333,6 +335,26 @@ def test_a_data_set_as_input_is_the_place_it_points_at(house, request_of, asked)
     assert job.spec.inputs == {"data_url": "obs://bucket/data", "more": "obs://bucket/data"}
     assert job.datasets[asked] == dataset
     assert job.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("service", "inputs"),
+    [
+        ({"dialect": "ti", "entry_point": "train.py"}, {"channels": {"channels": "DATA"}}),
+        ({"dialect": "ti", "entry_point": "train.py"}, {"channels": "DATA"}),
+        ({"dialect": "modelmaker", "model_file": "train.py"}, {"data": "DATA"}),
+        ({"dialect": "dls", "boot_file": "train.py"}, {"data_url": "DATA"}),
+        ({"dialect": "modelarts", "boot_file": "train.py"}, {"inputs": {"inputs": "DATA"}}),
+    ],
+    ids=str,
+)
+def test_every_service_reads_data_sets(house, service, inputs):
+    register(house)
+    named = json.loads(json.dumps(inputs).replace("DATA", "dataset://digits"))
+
+    planned = house.service.plan({"code": "obs://bucket/code", **service, **named})
+
+    assert list(planned.job.spec.inputs.values()) == ["obs://bucket/data"]
 
 
 def test_a_data_set_that_has_changed_is_told(house, request_of):

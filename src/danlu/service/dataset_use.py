@@ -9,8 +9,9 @@ from danlu.job.dataset import SCHEME, Contents, Dataset
 from danlu.service.tables import Found
 from danlu.storage.locate import Location
 
-READ = ("data_url", "inputs")
-WRITTEN = ("train_url", "outputs")
+# Every field of every dialect that names places: one, or several by the name of a channel.
+READ = ("data_url", "data", "inputs", "channels")
+WRITTEN = ("train_url", "output_path", "outputs")
 
 
 def contents(location: Location) -> Contents:
@@ -33,10 +34,8 @@ def resolve(request: Mapping[str, Any], place: Callable[[str, str], str | None])
         there = place(name, uri)
         if there is None:
             continue
-        if field == name:
-            found[field] = there
-        else:
-            found[field] = {**found[field], name: there}
+        several = isinstance(found[field], Mapping)
+        found[field] = {**found[field], name: there} if several else there
     return found
 
 
