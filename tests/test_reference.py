@@ -12,6 +12,7 @@ from danlu.cli.main import COMMANDS, app
 from danlu.dialects import modelarts
 from danlu.job.plan import Command, Place, Task
 from danlu.job.state import Reason
+from danlu.service.cards import CARDS
 from danlu.settings import FLAVORS, Settings, size
 from pages import ROOT, Page, both, page
 
@@ -166,6 +167,15 @@ def test_every_promise_names_the_test_that_holds_it(path):
             faults.append((promise, f"status {status!r}"))
 
     assert faults == []
+
+
+@pytest.mark.parametrize("found", both("docs/guides/pitfalls"), ids=["en", "zh"])
+def test_every_card_has_its_line_and_its_test(found):
+    rows = [row for row in found.rows() if row[0].startswith("`")]
+    tests = [re.fullmatch(r"`(tests/\S+\.py)::(\w+)`", row[-1]) for row in found.rows()]
+
+    assert sorted(row[0].strip("`") for row in rows) == sorted(CARDS)
+    assert all(test and _there(test[1], test[2]) for test in tests)
 
 
 def _there(file: str, name: str) -> bool:

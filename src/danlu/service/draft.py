@@ -19,6 +19,7 @@ from danlu.storage.archive import Limits
 from danlu.storage.locate import Location, Stores, parse
 
 Found = list[tuple[str, str]]  # field and sentence
+_APART = "give the output a place of its own"
 _COUNTED = 1000  # files of an output, at most
 
 
@@ -139,7 +140,9 @@ class Ground:
         faults: Found = [*self.code(spec), *overlaps(spec), *_taken(spec, living)]
         notes: list[str] = []
         for name, uri in spec.inputs.items():
-            faults += self._input(name, uri)
+            more_notes, more_faults = self._input(name, uri)
+            notes += more_notes
+            faults += more_faults
         for name, uri in spec.outputs.items():
             more_notes, more_faults = self._output(name, uri)
             notes += more_notes
@@ -168,13 +171,15 @@ class Ground:
             return [(field, f"{spec.entry!r} is not in the code directory. {there}")]
         return []
 
-    def _input(self, name: str, uri: str) -> Found:
+    def _input(self, name: str, uri: str) -> tuple[list[str], Found]:
         try:
-            if not self._stores.at(uri).exists():
-                return [(name, f"there is nothing at {uri!r}.")]
+            location = self._stores.at(uri)
+            if not location.exists():
+                return [], [(name, f"there is nothing at {uri!r}.")]
+            empty = location.is_empty()
         except DanluError as error:
-            return [(name, error.message)]
-        return []
+            return [], [(name, error.message)]
+        return [f"{name}: {uri} is an empty folder; the script will find no file."] * empty, []
 
     def _output(self, name: str, uri: str) -> tuple[list[str], Found]:
         try:
@@ -211,14 +216,18 @@ def overlaps(spec: JobSpec) -> Found:
     for name, uri in spec.outputs.items():
         for other, source in sources.items():
             if _overlap(uri, source):
-                faults.append((name, f"{uri!r} overlaps with {other} {source!r}."))
+                faults.append((name, f"{uri!r} overlaps with {other} {source!r}; {_APART}."))
         sources[name] = uri
     return faults
 
 
 def _taken(spec: JobSpec, living: Iterable[Job]) -> Found:
     return [
-        (name, f"{uri!r} is an output of job {job.name!r}, which has not ended.")
+        (
+            name,
+            f"{uri!r} is an output of job {job.name!r}, which has not ended; "
+            f"{_APART}, or wait for it: danlu wait {job.name}",
+        )
         for job in living
         for name, uri in spec.outputs.items()
         for other in job.spec.outputs.values()
