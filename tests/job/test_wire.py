@@ -100,7 +100,7 @@ def test_a_job_with_all_that_can_be_known_of_it_survives_the_wire():
 
 
 def test_what_a_newer_writer_added_is_passed_over():
-    assert from_wire(Frame, {"file": "a.py", "line": 1, "column": 4}) == Frame("a.py", 1)
+    assert from_wire(Frame, {"file": "a.py", "line": 1, "colour": 4}) == Frame("a.py", 1)
 
 
 def test_what_an_older_writer_did_not_know_takes_its_default():
