@@ -1,6 +1,10 @@
+import shutil
+
 import pytest
 
-from danlu.cli.evidence import find, in_text
+from danlu.cli.code import place
+from danlu.cli.evidence import Evidence, Seen, find, in_text
+from danlu.cli.sight import look
 from danlu.errors import Refused
 
 FOUR = "\n".join(
@@ -29,25 +33,73 @@ def test_signs_of_a_service(text, dialects):
     assert list(in_text(text)) == dialects
 
 
-def test_a_tie_names_both(tmp_path):
-    (tmp_path / "train.py").write_text("mox.run(x)\nos.environ['TM_HPS']")
+def seen(**texts):
+    named = {name.replace("__", "/") + ".py": text for name, text in texts.items()}
+    return Seen(frozenset(named), named)
 
+
+def test_a_tie_names_both():
     with pytest.raises(Refused) as caught:
-        find("train.py", tmp_path)
+        find(seen(train="mox.run(x)\nos.environ['TM_HPS']"), "train.py")
 
-    assert "dls (mox.run)" in caught.value.message
-    assert "ti (TM_HPS)" in caught.value.message
+    assert "dls (train.py has mox.run)" in caught.value.message
+    assert "ti (train.py has TM_HPS)" in caught.value.message
+    assert caught.value.hint == "Say which: --dialect dls or --dialect ti"
 
 
-def test_a_package_beside_its_setup_is_kdl(tmp_path):
-    (tmp_path / "trainer").mkdir()
-    (tmp_path / "trainer" / "task.py").write_text("")
-    (tmp_path / "setup.py").write_text("")
+def test_the_file_to_start_is_asked_before_the_directory():
+    code = seen(train="mox.run(x)", other="os.environ['TM_HPS']", setup="", trainer__task="")
 
-    assert find("trainer/task.py", tmp_path).dialect == "kdl"
+    assert find(code, "train.py").dialect == "dls"
+    with pytest.raises(Refused, match=r"like kdl .* and like ti"):
+        find(seen(train="", other="os.environ['TM_HPS']", setup="", trainer__task=""), "train.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"),
+    [("mox.run(x)", "dls"), ("os.environ['SM_HPS']", "ti"), (FOUR, "modelmaker")],
+)
+def test_a_directory_may_show_it_in_another_file(text, dialect):
+    found = find(seen(train="import beside", beside=text), "train.py")
+
+    assert (found.dialect, found.why.split(" ")[0]) == (dialect, "beside.py")
+    assert find(seen(beside=text), "").dialect == dialect
+
+
+def test_a_package_beside_its_setup_is_kdl():
+    assert find(seen(setup="", trainer__task=""), "").dialect == "kdl"
+
+
+def test_of_a_single_file_nothing_else_counts():
+    alone = Seen(frozenset({"train.py"}), {"train.py": ""}, around=False)
+
+    assert find(alone, "train.py").dialect == "modelarts"
 
 
 def test_without_a_sign_it_is_modelarts(tmp_path):
     (tmp_path / "train.py").write_bytes(b"\xff\xfe not utf-8")
 
-    assert find("train.py", tmp_path).dialect == "modelarts"
+    found = find(look(place(str(tmp_path))), "train.py")
+
+    assert found == Evidence("modelarts", "train.py shows no sign of another service")
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+def test_an_archive_is_looked_into(tmp_path, kind):
+    folder = tmp_path / "trainer-1.0"
+    (folder / "trainer").mkdir(parents=True)
+    (folder / "setup.py").write_text("")
+    (folder / "trainer" / "task.py").write_text("print('x')\n")
+    path = shutil.make_archive(
+        str(tmp_path / "packed"), "gztar" if kind == "tar.gz" else "zip", tmp_path, "trainer-1.0"
+    )
+
+    assert find(look(place(path)), "").dialect == "kdl"
+
+
+@pytest.mark.parametrize("data", [b"", b"\x1f\x8b", b"PK\x03\x04", b"text"])
+def test_a_broken_archive_shows_nothing(tmp_path, data):
+    for name in ("a.tar.gz", "a.zip"):
+        (tmp_path / name).write_bytes(data)
+
+        assert look(place(str(tmp_path / name))).names == frozenset()

@@ -1,4 +1,3 @@
-
 from danlu.job.state import JobState, Reason
 
 
@@ -80,10 +79,19 @@ def test_a_flag_of_the_script_is_shown_its_place(danlu, script):
 
 
 def test_words_after_the_path_are_refused(danlu, script):
+    result = danlu("run", "code", "more")
+
+    assert result.code == 2
+    assert "Not understood: more" in result.err
+
+
+def test_words_after_two_dashes_are_for_the_service_that_has_them(danlu, client, script):
     result = danlu("run", "code", "--", "--max_steps", "100")
 
     assert result.code == 2
-    assert "Not understood: --max_steps 100" in result.err
+    assert "-- ARGS is a field of kdl; this job is one of modelarts" in result.err
+    assert "-p NAME=VALUE" in result.err
+    assert client.requests == []
 
 
 def test_a_secret_comes_from_the_environment_only(danlu, client, script, monkeypatch):

@@ -1,25 +1,29 @@
 """danlu run: submit and follow."""
 
+import shlex
 from typing import Any
 
 import click
 
-from danlu.cli.code import Code, locate
-from danlu.cli.evidence import Evidence, find
+from danlu.cli.compose import compose
 from danlu.cli.options import Command, pairs
 from danlu.cli.request import given, secrets, with_places
 from danlu.cli.session import Session
 from danlu.cli.submission import Submission, accepted, rehearse, submit
-from danlu.errors import Refused, Unsupported
+from danlu.errors import Refused
 from danlu.words import say
+
+_WORDS = "danlu.cli.words"
 
 
 class Run(Command):
-    """Tells a person who gives the script's own flags to us where they belong."""
+    """Keeps the words after ``--``, and tells a person who gives us flags where they belong."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ours = args[: args.index("--")] if "--" in args else args
+        ctx.meta[_WORDS] = args[len(ours) + 1 :]
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, ours)
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-")
             raise Refused(
@@ -33,12 +37,23 @@ class Run(Command):
 @click.option(
     "--algorithm", default="", metavar="NAME[:VERSION]", help="An algorithm, instead of PATH."
 )
-@click.option("--dialect", help="The service the script was written for.")
+@click.option("--dialect", default="", help="The service the script was written for.")
 @click.option("--boot-file", default="", help="The file to start, inside a code directory.")
+@click.option("--module", default="", help="KDL: the module to run, e.g. trainer.task.")
+@click.option("--entry-point", default="", help="TI: the file to start.")
 @click.option("--data-url", default="", help="Where the data is: a URI or a local path.")
 @click.option("--train-url", default="", help="Where outputs go: a URI or a local path.")
+@click.option("--data", default="", help="ModelMaker: where the data is.")
+@click.option("--channel", "channels", multiple=True, metavar="NAME=URI", help="TI: an input.")
+@click.option("--output-path", default="", help="TI: where outputs go.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME=URI", help="A further input.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME=URI", help="A further output.")
+@click.option("--urls", default="", help="Inputs and outputs to pass as URLs: names, all, none.")
+@click.option("--predownload", multiple=True, metavar="NAME", help="An output to begin with.")
+@click.option("--prepare", "prepare_command", default="", help="KDL: a shell command before.")
+@click.option("--finish", "finish_command", default="", help="KDL: a shell command after.")
+@click.option("--worker-count", type=int, help="KDL: workers beside the master.")
+@click.option("--ps-count", type=int, help="KDL: parameter servers.")
 @click.option(
     "-p", "--parameter", "parameters", multiple=True, metavar="K=V", help="A flag of the script."
 )
@@ -79,63 +94,39 @@ def command(
         raise Refused(
             say("run.extra_words", words=" ".join(args)), hint=say("run.extra_words.hint")
         )
-    submission = _submission(session, path, options)
+    words = click.get_current_context().meta[_WORDS]
+    submission = _submission(session, path, words, options)
     if dry_run:
         return rehearse(session, submission)
     return accepted(session, submit(session, submission), detach=detach)
 
 
-def _submission(session: Session, path: str | None, options: dict[str, Any]) -> Submission:
-    code = _code(path, options)
-    names = options["secret_names"]
-    request = with_places(
-        given(
-            algorithm=options["algorithm"],
-            boot_file="" if code else options["boot_file"],
-            dialect=_dialect(session, code, options["dialect"]) if code else options["dialect"],
-            data_url=options["data_url"],
-            train_url=options["train_url"],
-            inputs=pairs("--input", options["inputs"]),
-            outputs=pairs("--output", options["outputs"]),
-            parameters=pairs("-p", options["parameters"]),
-            env=pairs("--env", options["env"]),
-            **{name: options[name] for name in _AS_GIVEN},
-        )
+def _submission(
+    session: Session, path: str | None, words: list[str], options: dict[str, Any]
+) -> Submission:
+    fields = given(
+        **{name: options[name] for name in _AS_GIVEN},
+        inputs=pairs("--input", options["inputs"]),
+        outputs=pairs("--output", options["outputs"]),
+        channels=pairs("--channel", options["channels"]),
+        predownload=list(options["predownload"]),
+        parameters=pairs("-p", options["parameters"]),
+        env=pairs("--env", options["env"]),
+        job_args=shlex.join(words),
     )
-    return Submission(request, code, secrets(names, session.env), options["client_token"])
-
-
-def _code(path: str | None, options: dict[str, Any]) -> Code | None:
-    """Return the code to run; None for an algorithm, which has its own."""
-    if path and options["algorithm"]:
+    if path and "algorithm" in fields:
         raise Refused(say("run.two_codes", path=repr(path)), hint=say("run.two_codes.hint"))
-    if options["algorithm"]:
-        return None
-    if not path:
+    if not path and "algorithm" not in fields:
         raise Refused(say("run.no_code"), hint=say("run.no_code.hint"))
-    return locate(path, options["boot_file"])
+    values, token = secrets(options["secret_names"], session.env), options["client_token"]
+    if not path:  # an algorithm has its own code
+        return Submission(with_places(fields), None, values, token)
+    request, code = compose(session, path, fields)
+    return Submission(request, code, values, token)
 
 
 _AS_GIVEN = (
+    "algorithm", "dialect", "boot_file", "module", "entry_point", "data_url", "train_url", "data",
+    "output_path", "urls", "prepare_command", "finish_command", "worker_count", "ps_count",
     "nodes", "gpus", "cpus", "memory", "flavor", "name", "retries", "priority", "timeout",
 )  # fmt: skip
-
-
-def _dialect(session: Session, code: Code, asked: str | None) -> str:
-    """Return the dialect asked for, or the one the script shows signs of; say which and why."""
-    if asked:
-        return asked
-    if code.folder is None:
-        evidence = Evidence("modelarts", say("dialect.remote"))
-    else:
-        evidence = find(code.boot_file, code.folder)
-    from danlu.dialects import BUILT_IN, PROMISED
-
-    if evidence.dialect in PROMISED and evidence.dialect not in BUILT_IN:
-        raise Unsupported(
-            say("dialect.not_yet", dialect=evidence.dialect, why=evidence.why),
-            hint=say("dialect.not_yet.hint", known=", ".join(BUILT_IN)),
-        )
-    if not session.json:
-        session.screen.say("dialect.chosen", dialect=evidence.dialect, why=evidence.why)
-    return evidence.dialect

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 
-from danlu.cli.code import is_uri, locate
+from danlu.cli.code import is_uri
+from danlu.cli.compose import compose
+from danlu.cli.fields import CODES, ENTRIES
 from danlu.cli.jobfile import load
 from danlu.cli.options import Command
 from danlu.cli.request import secrets, with_places
@@ -50,19 +52,20 @@ def command(
 
 def _submission(session: Session, file: Path, name: str, token: str | None) -> Submission:
     job = load(file)
-    path, boot_file = job.pop("code", ""), job.pop("boot_file", "")
     names = job.pop("secrets", [])
     if not isinstance(names, list) or not all(isinstance(item, str) for item in names):
         raise Refused(say("file.secrets", path=str(file), value=repr(names)))
-    if not isinstance(boot_file, str):
-        raise Refused(say("file.boot_file", path=str(file), value=repr(boot_file)))
-    code = None
-    if path:
-        code = locate(path if is_uri(path) else str(file.parent / path), boot_file)
-        job = {"dialect": "modelarts", **job}
-    elif boot_file:
-        job["boot_file"] = boot_file
-    request = with_places(job, file.parent.absolute())
+    for field in (*ENTRIES, "dialect"):
+        if not isinstance(job.get(field, ""), str):
+            value = repr(job[field])
+            raise Refused(say("file.not_text", path=str(file), field=field, value=value))
     if name:
-        request["name"] = name
-    return Submission(request, code, secrets(names, session.env), token)
+        job["name"] = name
+    values = secrets(names, session.env)
+    code_field = next((field for field in CODES if field in job), "")
+    if not code_field:  # an algorithm has its own
+        return Submission(with_places(job, file.parent.absolute()), None, values, token)
+    path = job.pop(code_field)
+    where = path if is_uri(path) else str(file.parent / path)
+    request, code = compose(session, where, job, file.parent.absolute())
+    return Submission(request, code, values, token)

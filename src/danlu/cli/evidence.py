@@ -1,13 +1,13 @@
 """Which service a script was written for, and how one can tell.
 
-A flag or a job file decides before this is asked. Old scripts may not parse as Python 3, so the
-text is searched, without its comments.
+A flag, a field or a job file decides before this is asked. Then the file to start, then the
+directory or archive around it. Old scripts may not parse as Python 3, so the text is searched,
+without its comments.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
 from danlu.errors import Refused
 from danlu.words import say
@@ -29,38 +29,56 @@ class Evidence:
     why: str
 
 
-def find(entry: str, folder: Path) -> Evidence:
-    """Return the dialect of the script ``entry`` in ``folder``.
+@dataclass(frozen=True)
+class Seen:
+    """What can be seen of code on this machine; ``around``: it is more than the file to start."""
+
+    names: frozenset[str] = frozenset()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    around: bool = True
+
+
+def find(seen: Seen, entry: str) -> Evidence:
+    """Return the dialect of the code that starts with the file ``entry``, empty if unknown.
 
     Raises:
         Refused: there are signs of two services.
     """
-    signs = in_text(_read(folder / entry))
-    if len(signs) > 1:
-        (one, first), (other, second) = list(signs.items())[:2]
+    signs = in_text(seen.texts.get(entry, ""))
+    found = {name: say("dialect.because", entry=entry, sign=sign) for name, sign in signs.items()}
+    if not found and seen.around:
+        found = _around(seen, entry)
+    if len(found) > 1:
+        (one, first), (other, second) = list(found.items())[:2]
         raise Refused(
-            say(
-                "dialect.tie",
-                entry=entry,
-                first=one,
-                why_first=first,
-                second=other,
-                why_second=second,
-            ),
+            say("dialect.tie", first=one, why_first=first, second=other, why_second=second),
             hint=say("dialect.tie.hint", first=one, second=other),
         )
-    for dialect, sign in signs.items():
-        return Evidence(dialect, say("dialect.because", entry=entry, sign=sign))
-    if (folder / "setup.py").is_file() and list(folder.glob("*/task.py")):
-        return Evidence("kdl", say("dialect.package"))
-    return Evidence(USUAL, say("dialect.usual", entry=entry))
+    for dialect, why in found.items():
+        return Evidence(dialect, why)
+    return Evidence(USUAL, say("dialect.usual", entry=entry) if entry else say("dialect.no_sign"))
+
+
+def _around(seen: Seen, entry: str) -> dict[str, str]:
+    """Return the signs of a directory: its form, and the texts beside the one to start."""
+    found = {}
+    if "setup.py" in seen.names and any(_is_task(name) for name in seen.names):
+        found["kdl"] = say("dialect.package")
+    for name, text in sorted(seen.texts.items()):
+        for dialect, sign in in_text(text).items() if name != entry else ():
+            found.setdefault(dialect, say("dialect.because", entry=name, sign=sign))
+    return found
+
+
+def _is_task(name: str) -> bool:
+    return name.count("/") == 1 and name.endswith("/task.py")
 
 
 def in_text(text: str) -> Mapping[str, str]:
     """Return dialect and sign for every service the text of a script points to."""
     code = _COMMENT.sub("", text)
     signs = {}
-    if all(re.search(rf"(?m)^def {name}\s*\(", code) for name in _FOUR):
+    if has_four(code):
         signs["modelmaker"] = say("dialect.sign.functions")
     if _MOX_RUN.search(code):
         signs["dls"] = "mox.run"
@@ -69,8 +87,6 @@ def in_text(text: str) -> Mapping[str, str]:
     return signs
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+def has_four(text: str) -> bool:
+    """Tell whether the functions ModelMaker calls are all there."""
+    return all(re.search(rf"(?m)^def {name}\s*\(", text) for name in _FOUR)

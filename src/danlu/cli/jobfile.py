@@ -6,6 +6,7 @@ Paths are relative to the file. Numbers of ``[parameters]`` reach the script as 
 from pathlib import Path
 from typing import Any
 
+from danlu.cli.fields import CODES
 from danlu.errors import Refused
 from danlu.words import say
 
@@ -23,9 +24,10 @@ def load(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise Refused(say("file.not_utf8", path=str(path))) from None
     job = _parse(text, path)
-    if "algorithm" in job and "code" not in job:
+    named = [job[field] for field in CODES if field in job]
+    if "algorithm" in job and not named:
         return job
-    if not isinstance(job.get("code"), str) or not job["code"]:
+    if len(named) != 1 or not isinstance(named[0], str) or not named[0]:
         raise Refused(say("file.no_code", path=str(path)), hint=say("file.no_code.hint"))
     return job
 

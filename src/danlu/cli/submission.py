@@ -7,6 +7,7 @@ from typing import Any
 
 from danlu.cli import render_plan
 from danlu.cli.code import Code, send
+from danlu.cli.fields import entry_field
 from danlu.cli.follow import follow
 from danlu.cli.request import local_places
 from danlu.cli.session import Session
@@ -37,18 +38,18 @@ def prepare(session: Session, submission: Submission) -> dict[str, Any]:
         )
     request = dict(submission.request)
     if submission.code is not None:
-        request |= _sent(session, submission.code, data)
+        request |= _sent(session, submission.code, str(request["dialect"]), data)
     if submission.secrets:
         request["secrets"] = sorted(submission.secrets)
     return request
 
 
-def _sent(session: Session, code: Code, data: Sequence[Path]) -> dict[str, Any]:
+def _sent(session: Session, code: Code, dialect: str, data: Sequence[Path]) -> dict[str, Any]:
     """Upload the code and return the fields that name it."""
     uri, code = send(session, code, data)
     if not session.json:
         _tell_packed(session, code)
-    fields = {"code": uri, "boot_file": code.boot_file}
+    fields = {"code": uri, entry_field(dialect): code.boot_file}
     return fields if code.folder is None else {**fields, "code_origin": code.origin}
 
 

@@ -1,0 +1,5 @@
+"""How the service installs the package: python setup.py install."""
+
+from setuptools import setup
+
+setup(name="trainer", version="1.0", packages=["trainer"])

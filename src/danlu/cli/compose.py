@@ -1,0 +1,54 @@
+"""From a path and the fields a person gave to the request of one service, and its code."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from danlu.cli.code import Code, guessed, place, with_file, with_module
+from danlu.cli.evidence import Evidence, Seen, find, has_four
+from danlu.cli.fields import ENTRIES, OPTIONS, choose, entry_field
+from danlu.cli.request import with_places
+from danlu.cli.session import Session
+from danlu.cli.sight import look
+from danlu.words import say
+
+
+def compose(
+    session: Session, path: str, fields: Mapping[str, Any], base: Path | None = None
+) -> tuple[dict[str, Any], Code]:
+    """Return the request without its code, and the code. Paths are relative to ``base``.
+
+    Raises:
+        Refused: a field belongs to another service, or it cannot be told what to start.
+    """
+    code = place(path)
+    seen = look(code)
+    entry = next((str(fields[name]) for name in ENTRIES if fields.get(name)), "")
+    asked = str(fields.get("dialect") or "")
+    chosen = choose(
+        [name for name, value in fields.items() if value], asked, lambda: _find(code, seen, entry)
+    )
+    if not asked and not session.json:
+        session.screen.say("dialect.chosen", dialect=chosen.dialect, why=chosen.why)
+    rest = {name: value for name, value in fields.items() if name not in (*ENTRIES, "dialect")}
+    request = with_places({"dialect": chosen.dialect, **rest}, base)
+    return request, _started(code, seen, entry, chosen.dialect)
+
+
+def _find(code: Code, seen: Seen, entry: str) -> Evidence:
+    if code.folder is None and not code.packed:
+        return Evidence("modelarts", say("dialect.remote"))
+    return find(seen, entry or guessed(code))
+
+
+def _started(code: Code, seen: Seen, entry: str, dialect: str) -> Code:
+    field = entry_field(dialect)
+    if field == "module":
+        return with_module(code, entry, seen.names)
+    if not entry and dialect == "modelmaker":
+        # The file is known by its four functions, whatever it is called.
+        models = [name for name, text in seen.texts.items() if has_four(text)]
+        if len(models) == 1 and (code.packed or Path(code.path).expanduser().is_dir()):
+            return replace(code, boot_file=models[0])
+    return with_file(code, entry, OPTIONS.get(field, "--boot-file"))
