@@ -103,6 +103,12 @@ def test_the_line_of_argparse_is_the_cause(ended):
     assert line in cause.zh
 
 
+def test_a_command_of_the_users_own_that_failed_has_its_words_in_the_log(ended):
+    failure = Failure(detail="The prepare command ended with exit code 3.", exit_code=3)
+
+    assert explain(ended(Reason.PREPARE_FAILED, failure)).next == "danlu logs mnist --tail 50"
+
+
 def test_a_full_disk_without_a_path_names_none(ended):
     failure = Failure(disk_full="No space left on device", exit_code=1)
 

@@ -56,17 +56,18 @@ def _flags(case: Case) -> str:
 
 
 def _refused(case: Case) -> tuple[list[str], list[str]] | None:
-    """Return the arguments of the plan that argparse refused: the service's, then the user's."""
+    """Return the names of what argparse refused in the plan: the service's, then the user's."""
     before, found, said = _argparse(case).partition("unrecognized arguments: ")
     if before or not found:
         return None
-    refused = [arg for arg in case.args if arg.startswith("-") and f" {arg} " in f" {said} "]
+    given = (arg for arg in case.args if arg.startswith("-") and f" {arg} " in f" {said} ")
+    refused = [arg.partition("=")[0] for arg in given]
     ours = [arg for arg in refused if _is_ours(case, arg)]
     return (ours, [arg for arg in refused if arg not in ours]) if refused else None
 
 
 def _is_ours(case: Case, arg: str) -> bool:
-    name = arg.lstrip("-").partition("=")[0]
+    name = arg.lstrip("-")
     spec = case.job.spec
     if name in spec.inputs or name in spec.outputs:
         return True
@@ -102,7 +103,7 @@ def argument_both(case: Case) -> Values | None:
 
 def argument_missing(case: Case) -> Values | None:
     names = _required(case)
-    if not names or any(name in _CHANNELS for name in names):
+    if not names:
         return None
     return {
         "names": listed(names),
@@ -113,7 +114,7 @@ def argument_missing(case: Case) -> Values | None:
 
 def channel_missing(case: Case) -> Values | None:
     channels = [name for name in _required(case) if name in _CHANNELS]
-    if not channels:
+    if not channels or case.job.spec.dialect not in ("modelarts", "dls"):
         return None
     options = " ".join(f"{_CHANNELS[name]} obs://…" for name in channels)
     return {"names": listed(channels), "options": options}

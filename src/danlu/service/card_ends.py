@@ -53,11 +53,20 @@ def exit_247(case: Case) -> Values | None:
 
 def proxy_between_nodes(case: Case) -> Values | None:
     """TensorFlow goes through a proxy even to its own peers (manual, pitfall 2-3-1)."""
-    waited = _failed(case, Reason.TIMED_OUT) or case.raised in _WAITED
-    if len(case.job.plan) < 2 or not waited or case.task is None:
+    if not _waited(case) or case.task is None:
         return None
     proxies = [name for name in case.task.command.env if _PROXY.fullmatch(name)]
     return {"variables": listed(sorted(proxies))} if proxies else None
+
+
+def nodes_wait(case: Case) -> Values | None:
+    return {} if _waited(case) else None
+
+
+def _waited(case: Case) -> bool:
+    """Tell whether one of several tasks waited for its peers until it gave up, or had to."""
+    several = len(case.job.plan) > 1
+    return several and (_failed(case, Reason.TIMED_OUT) or case.raised in _WAITED)
 
 
 def nothing_written(case: Case) -> Values | None:

@@ -20,6 +20,16 @@ def path_of_channel(case: Case) -> Values | None:
     return None
 
 
+def path_url(case: Case) -> Values | None:
+    """The job hands the address itself to the script, as its service did."""
+    path, spec = _store_path(case), case.job.spec
+    urls = spec.options.get("urls", "").split(",")
+    for name, uri in (*spec.inputs.items(), *spec.outputs.items()):
+        if path and name in urls and below(_plain(path), _plain(uri)):
+            return {"path": path, "name": name}
+    return None
+
+
 def path_scheme(case: Case) -> Values | None:
     path = _store_path(case)
     return {"path": path} if path else None

@@ -52,6 +52,7 @@ CARDS: Mapping[str, Match] = {
     "variable_service": card_code.variable_service,
     "proxy_pop": card_code.proxy_pop,
     "path_of_channel": card_paths.path_of_channel,
+    "path_url": card_paths.path_url,
     "path_scheme": card_paths.path_scheme,
     "path_empty": card_paths.path_empty,
     "path_bucket": card_paths.path_bucket,
@@ -70,6 +71,7 @@ CARDS: Mapping[str, Match] = {
     "exit_139": card_ends.exit_139,
     "exit_247": card_ends.exit_247,
     "proxy_between_nodes": card_ends.proxy_between_nodes,
+    "nodes_wait": card_ends.nodes_wait,
     "nothing_written": card_ends.nothing_written,
 }
 

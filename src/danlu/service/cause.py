@@ -37,7 +37,7 @@ def explain(job: Job) -> Cause | None:
         code=code,
         en=say_in("en", f"cause.{code}", **values),
         zh=say_in("zh", f"cause.{code}", **values),
-        next=_next(job, code),
+        next=_next(job, code, failure),
         card=card_of(job, failure),
     )
 
@@ -103,13 +103,15 @@ def _one_line(text: str) -> str:
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
-def _next(job: Job, code: str) -> str:
+def _next(job: Job, code: str, failure: Failure | None) -> str:
     if code == "done":
         outputs = list(job.spec.outputs.values())
         return f"danlu store ls -r {outputs[0]}" if outputs else f"danlu logs {job.name}"
     if code in ("stopped_by_user", "agent_lost", "store_unavailable", "killed"):
         return f"danlu rerun {job.name}"
-    if code in ("platform_failed", "prepare_failed", "disk_full"):
+    if code == "prepare_failed" and failure is not None and failure.exit_code is not None:
+        return f"danlu logs {job.name} --tail 50"  # a command of the user's own
+    if code in ("platform_failed", "prepare_failed", "disk_full", "disk_full_somewhere"):
         return "danlu doctor"
     if code == "fetch_failed":
         return f"danlu show {job.name}"
