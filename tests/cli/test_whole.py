@@ -56,20 +56,24 @@ def person(tmp_path):
     somebody.types("down")
 
 
-def test_the_demo_learns_and_shows_a_table(person):
+def test_the_demo_runs_a_job_of_each_service_and_shows_a_table(person):
     done = person.types("demo")
 
     assert done.returncode == 0, done.stderr
-    head, row = done.stdout.splitlines()[-2:]
+    head, *rows = done.stdout.splitlines()[-5:]
     assert head.split() == ["JOB", "SERVICE", "STEPS", "METRIC", "OUTPUT", "TIME"]
-    job, service, steps, _, _, loss, output = row.split()[:7]
-    assert (service, steps) == ("modelarts", "200")
-    assert float(loss) < 0.01
-    model = json.loads(person.types("store", "cat", f"{output}model.json").stdout)
-    assert model["weights"] == pytest.approx([3, -2], abs=0.05)
-    assert "succeeded" in person.types("show", job, "--lang", "en").stdout
+    found = {row.split()[1]: row.split() for row in rows}
+    assert list(found) == ["modelarts", "kdl", "dls", "ti"]
+    for job, _, steps, _, _, loss, *_ in found.values():
+        assert steps == "200"
+        assert float(loss) < 0.01
+        assert "held-out loss" in person.types("logs", job).stdout
+    for service in ("modelarts", "dls"):
+        output = found[service][6]
+        model = json.loads(person.types("store", "cat", f"{output}model.json").stdout)
+        assert model["weights"] == pytest.approx([3, -2], abs=0.05)
+    assert "model.tar.gz" in person.types("store", "ls", "-r", found["ti"][6]).stdout
     assert "成功" in person.types("ls", "--lang", "zh").stdout
-    assert "held-out loss" in person.types("logs", job).stdout
 
 
 def test_a_failure_is_told_with_file_line_and_the_next_command(person):

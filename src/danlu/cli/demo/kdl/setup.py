@@ -1,0 +1,5 @@
+"""How KDL installs a trainer package."""
+
+from setuptools import setup  # type: ignore[import-untyped, unused-ignore]
+
+setup(name="danlu-demo-trainer", version="1.0", packages=["trainer"])
