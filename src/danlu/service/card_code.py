@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 
+from danlu.job.status import Frame
 from danlu.service.card_case import Case, Values, listed
 from danlu.service.card_names import METHODS, MOVED, NAMES, OTHERWISE, SAME, TF1
 
@@ -24,9 +25,7 @@ _SYNTAX: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(r"invalid decimal literal"), r"\b\d+[lL]\b", "int"),
 )
 _MISSING = re.compile(r"No module named '?(?P<name>[\w.]+)'?(?:;.*)?")
-_CHARACTER = re.compile(
-    r"invalid (?:non-printable )?character (?:'(.)' )?\(?U\+([0-9A-F]{4,6})\)?.*"
-)
+_CHARACTER = re.compile(r"invalid (?:non-printable )?character (?:'.' )?\(?U\+([0-9A-F]{4,6})")
 _FULL_WIDTH = ((0x2010, 0x2027), (0x3000, 0x303F), (0xFF00, 0xFFEF), (0x00A0, 0x00A0))
 _TF_ATTRIBUTE = re.compile(r"module 'tensorflow[\w.]*' has no attribute '(\w+)'.*")
 
@@ -144,18 +143,24 @@ def python2_name(case: Case) -> Values | None:
 def full_width(case: Case) -> Values | None:
     """Punctuation of a Chinese keyboard, or of a web page the code was copied from."""
     where = case.failure.where
-    match = _CHARACTER.match(case.failure.message) if case.raised == "SyntaxError" else None
-    if not match or where is None:
+    if case.raised != "SyntaxError" or where is None:
         return None
-    number = int(match[2], 16)
+    number, column = _odd_character(case.failure.message, where)
     if not any(first <= number <= last for first, last in _FULL_WIDTH):
         return None
-    return {
-        "character": f"{match[1]} (U+{match[2]})" if match[1] else f"U+{match[2]}",
-        "file": where.file,
-        "line": where.line,
-        "column": where.column,
-    }
+    shown = f"{chr(number)} (U+{number:04X})" if chr(number).isprintable() else f"U+{number:04X}"
+    return {"character": shown, "file": where.file, "line": where.line, "column": column}
+
+
+def _odd_character(message: str, where: Frame) -> tuple[int, int]:
+    """Return the number and the column of the character a SyntaxError is about."""
+    if match := _CHARACTER.match(message):
+        return int(match[1], 16), where.column
+    # Python 3.10 blames the number before it.
+    behind = re.search(r"[0-9A-Fa-f.]([^\x00-\x7f])", where.text)
+    if behind and re.match(r"invalid \w+ literal", message):
+        return ord(behind[1]), where.column + 1
+    return 0, 0
 
 
 def variable_service(case: Case) -> Values | None:
