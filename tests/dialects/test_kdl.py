@@ -156,6 +156,13 @@ def test_what_is_promised_and_not_there_says_so(field):
         kdl.read({**REQUEST, field: "0123456789abcdef"})
 
 
+def test_what_is_not_there_may_be_turned_off():
+    kdl.read({**REQUEST, "create_tensorboard": False, "tensorboard_name": ""})
+
+    with pytest.raises(Unsupported, match="create_tensorboard: a TensorBoard"):
+        kdl.read({**REQUEST, "create_tensorboard": True})
+
+
 def test_a_job_of_one_task_has_no_cluster():
     assert "TF_CONFIG" not in command(REQUEST).env
     assert "TF_CONFIG" not in command(REQUEST, peers={"master": ("h:1",)}).env

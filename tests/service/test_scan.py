@@ -21,6 +21,7 @@ def urls(text, **more):
         "mox.file.copy('{}/a'.format(args.data_url), '/cache/a.zip')",
         "mox.file.copy_parallel(\n    args.data_url,  # the data\n    '/cache')",
         "file.copy_parallel(args.data_url, d)",
+        "mox.file.copy(f'{args.data_url}/a.zip', '/cache/a.zip')",
     ],
 )
 def test_a_channel_that_moxing_copies_is_a_url(line):
@@ -35,6 +36,8 @@ def test_a_channel_that_moxing_copies_is_a_url(line):
         "data = args.data_url",
         "path = os.path.join(args.data_url, 'x')",
         "train(args.data_url)",
+        "open(f'{args.data_url}/x')",
+        "path = rf'{args.data_url}/x'",
         "return args.data_url",
         "bucket = args.data_url.split('/')[2]",
         "x = 08 + args.data_url ? 'not Python at all",
@@ -53,6 +56,7 @@ def test_any_other_use_makes_it_a_directory(line):
     [
         "print(args.data_url)",
         "print 'reading', args.data_url",
+        "print(f'reading {args.data_url}')",
         "logging.info('data %s', args.data_url)",
         "tf.logging.info(args.data_url)",
         "if not args.data_url: exit()",

@@ -124,6 +124,12 @@ def test_a_module_may_be_a_package_with_a_main(house, kdl):
     assert house.service.plan(request).tasks[0].command.run == "trainer.task"
 
 
+def test_a_setup_may_install_from_a_folder_of_its_own(house, kdl):
+    request = kdl({"setup.py": b"", "src/trainer/task.py": b""})
+
+    assert house.service.plan(request).tasks[0].command.run == "trainer.task"
+
+
 def test_a_module_that_is_not_there_is_told_by_its_field(house, kdl):
     request = kdl({"trainer-1.0/setup.py": b"", "trainer-1.0/trainer/main.py": b""})
 

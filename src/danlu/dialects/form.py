@@ -61,6 +61,10 @@ class Form:
         self.fault(field, f"must be a whole number of at least {least}, got {value!r}.")
         return default
 
+    def anything(self, field: str) -> Any:
+        """Return a field as it was given, whatever it is; None when it was not."""
+        return self._take(field, None)
+
     def number(self, field: str, default: float) -> float:
         value = self._take(field, default)
         if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:

@@ -38,12 +38,13 @@ NOT_YET = {
     "tensorboard_name": "a TensorBoard made together with a job",
     "logdir": "a TensorBoard made together with a job",
 }
+_OFF = (None, "", False, "false", "False")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def read(request: Mapping[str, Any]) -> JobSpec:
     form = Form(request, ALIASES)
-    missing = [field for field in NOT_YET if form.text(field, "")]
+    missing = [field for field in NOT_YET if form.anything(field) not in _OFF]
     code = form.uri("code")
     if not code:
         form.fault("code", "must be the URI of a trainer package: a directory or a .tar.gz.")

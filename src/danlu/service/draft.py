@@ -1,6 +1,6 @@
 """From a request to a job that can be kept: every fault is told here, before anything is stored."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
@@ -161,9 +161,7 @@ class Ground:
             return [("code", f"there is nothing at {spec.code!r}.")]
         top = spec.options.get("top", "")
         inside = {name.removeprefix(f"{top}/") for name in files} if top else files
-        is_file = spec.entry.endswith(".py")
-        wanted = (spec.entry,) if is_file else module_files(spec.entry)
-        if inside.isdisjoint(wanted):
+        if not _is_there(spec.entry, inside):
             python = sorted(name for name in inside if name.endswith(".py"))
             there = f"Its Python files: {', '.join(python[:8]) or 'none'}."
             # Dialects that others have written may not say.
@@ -195,6 +193,15 @@ class Ground:
         many = f"{there} files or more" if there == _COUNTED else f"{there} files"
         files = "1 file" if there == 1 else many
         return [f"{name}: {uri} is not empty ({files}); what the script writes may replace it."], []
+
+
+def _is_there(entry: str, names: Collection[str]) -> bool:
+    if entry in names:
+        return True
+    files = () if entry.endswith(".py") else module_files(entry)
+    # A setup.py may install packages from a folder of their own.
+    deeper = tuple(f"/{file}" for file in files) if "setup.py" in names else ()
+    return any(name in files or name.endswith(deeper) for name in names)
 
 
 def _urls(spec: JobSpec, source: Source) -> tuple[str, list[str]]:

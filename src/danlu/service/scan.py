@@ -20,6 +20,7 @@ _EITHER = re.compile(
     r"|print|(\w+\.)*(logging|logger|log)\.\w+"  # take neither
 )
 _JOINS = re.compile(r"(os\.path|posixpath)\.(join|normpath)|(\w+\.)*(join|format)|str|")
+_FORMATTED = re.compile(r"(?i)r?fr?['\"]")
 _STRING_METHODS = ("rstrip", "strip", "lstrip", "replace", "format", "startswith", "endswith")
 _ONLY_TESTED = ("if", "elif", "while", "assert", "print")
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
@@ -124,7 +125,11 @@ class _Walk:
         if before == "." and words[at] in self._channels:
             return words[at]
         bare = words[at].strip("'\"")
-        return bare if before == "[" and at > 1 and bare in self._channels else ""
+        if before == "[" and at > 1 and bare in self._channels:
+            return bare
+        if _FORMATTED.match(words[at]):  # one token before Python 3.12
+            return next((name for name in self._channels if f".{name}" in words[at]), "")
+        return ""
 
     def _judge(
         self, channel: str, words: Sequence[str], at: int, calls: Sequence[str], assigned: bool

@@ -80,4 +80,5 @@ class DialectContract:
 
 def _paths(command: Command) -> list[str]:
     moved = [fetch.to for fetch in command.fetch] + [push.path for push in command.push]
-    return [*moved, *command.folders, *command.files, command.cwd]
+    looked_at = [item.path for item in command.install] + list(command.sys_path)
+    return [*moved, *looked_at, *command.folders, *command.files, command.cwd]
