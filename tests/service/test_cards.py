@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import danlu_runtime
-from danlu.agent.outcome import crash_of, told_by
+from danlu.agent.outcome import told_by
 from danlu.agent.verdict import Seen, judge, last_lines
 from danlu.dialects import modelarts
 from danlu.job.job import Change, Job
@@ -96,7 +96,7 @@ class Stage:
             env={**os.environ, "PYTHONUNBUFFERED": "1", **command.env, **env},
         )
         status = done.returncode << 8 if done.returncode >= 0 else -done.returncode
-        seen = Seen(status, told_by(box), crash_of(box), lines=last_lines(done.stdout), code=code)
+        seen = Seen(status, told_by(box), box.crash(), lines=last_lines(done.stdout), code=code)
         return self.ends(*judge(seen, None))
 
     def ends(self, reason, failure=None, pushed=0):
@@ -627,6 +627,14 @@ def test_a_job_that_did_well_and_wrote_nothing(stage):
     cause = stage.ends(Reason.DONE)
     assert cause.code == "done"
     assert card(cause) == "nothing_written"
+
+
+def test_what_a_script_says_does_not_steer_a_terminal(stage):
+    cause = stage.run("open('s3://b/\\x1b[2J\\x07' + 'x' * 3000)")
+
+    assert card(cause) == "path_scheme"
+    assert cause.card.en.isprintable()
+    assert len(cause.card.en) < 700
 
 
 def test_a_stopped_job_needs_no_cure(stage):

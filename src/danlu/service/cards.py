@@ -17,6 +17,8 @@ from danlu.service import card_arguments, card_code, card_ends, card_paths
 from danlu.service.card_case import Match, case_of
 from danlu.words import say_in
 
+_LONGEST = 300
+
 
 @dataclass(frozen=True)
 class Card:
@@ -82,11 +84,20 @@ def card_of(job: Job, failure: Failure | None) -> Card | None:
         return None
     case = case_of(job, failure)
     for code, match in CARDS.items():
-        values = match(case)
-        if values is not None:
+        found = match(case)
+        if found is not None:
+            values = {name: _shown(value) for name, value in found.items()}
             return Card(
                 code=code,
                 en=say_in("en", f"card.{code}", **values),
                 zh=say_in("zh", f"card.{code}", **values),
             )
     return None
+
+
+def _shown(value: object) -> object:
+    """Names, paths and messages come from a script: nothing of them may steer a terminal."""
+    if not isinstance(value, str):
+        return value
+    plain = "".join(c if c.isprintable() else "\ufffd" for c in value)
+    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
