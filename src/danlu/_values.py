@@ -43,6 +43,14 @@ def number(value: Any) -> float:
     return read
 
 
+def some_time(value: Any) -> float:
+    """Seconds; so few that nothing could happen in them are refused."""
+    read = number(value)
+    if read < 0.01:
+        raise ValueError(value)
+    return read
+
+
 def count(value: Any) -> int:
     read = number(value)
     if read != int(read):

@@ -43,3 +43,26 @@ def test_logs_are_thrown_away_when_their_days_are_over(house, request_of):
     assert house.executor.removed == [old.id]
     assert house.service.get(young.id).name
     assert house.service.get(old.id).name
+
+
+def test_what_a_killed_server_left_undone_is_done_by_the_next(house, request_of):
+    job = house.service.submit(request_of)
+    house.tick()
+    house.executor.end(job.id, 1, "worker-0")
+    clear, house.executor.clear = house.executor.clear, _dies
+    with pytest.raises(SystemExit):
+        house.tick()
+    house.executor.clear = clear
+
+    house.assemble()
+    house.supervisor.close()
+    house.supervisor.run()
+    house.assemble()
+    house.supervisor._tidy_after_crash()
+
+    assert house.executor.cleared == [job.id]
+    assert house.executor.held() == []
+
+
+def _dies(*args):
+    raise SystemExit

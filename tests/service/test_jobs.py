@@ -228,3 +228,39 @@ def test_what_is_wrong_in_the_request_and_on_the_ground_is_told_together(house, 
     request = {**request_of, "name": "a b", "data_url": "obs://bucket/none", "nodes": 99, "x": 1}
 
     assert set(faults(house, request)) == {"name", "data_url", "nodes", "x"}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"timeout": float("inf")}, {"timeout": 1e12}, {"priority": 10**19}, {"nodes": 10**9}],
+)
+def test_a_number_beyond_all_reason_is_refused(house, request_of, odd):
+    (field,) = odd
+
+    assert "must be a" in faults(house, {**request_of, **odd})[field]
+
+
+def test_the_setting_for_retries_holds_where_a_job_says_nothing(house, request_of):
+    house.settle(retries=1)
+
+    assert house.service.submit(request_of).spec.retries == 1
+    assert house.service.submit({**request_of, "retries": 3}).spec.retries == 3
+
+
+def test_a_secret_that_is_named_needs_its_value(house, request_of):
+    assert "has no value" in faults(house, {**request_of, "secrets": ["KEY"]})["secrets.KEY"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("a b", "x"), ("DANLU_TASK", "x"), ("A", "x\0y")])
+def test_an_odd_secret_is_refused(house, request_of, name, value):
+    with pytest.raises(InvalidJob, match="secrets"):
+        house.service.submit(request_of, secrets={name: value})
+
+
+def test_a_rehearsal_and_a_refused_job_make_no_output(house, request_of, tmp_path):
+    request = {**request_of, "train_url": f"file://{tmp_path}/new/out"}
+
+    house.service.plan(request)
+    faults(house, {**request, "cpus": 99})
+
+    assert not (tmp_path / "new").exists()

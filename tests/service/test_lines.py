@@ -142,3 +142,21 @@ def test_an_attempt_that_was_not_made_is_named(house, running):
 def test_a_made_up_cursor_is_refused(house, running):
     with pytest.raises(Refused, match="cursor"):
         house.service.lines(running.id, cursor="soon")
+
+
+def test_a_long_tail_is_whole_and_begins_with_a_whole_line(house, running):
+    lines = [f"第 {n} 行 " + "x" * 90 for n in range(20_000)]
+    writer(house, running).write("".join(f"{line}\n" for line in lines).encode())
+
+    assert text(house.service.lines(running.id, tail=15_000)) == lines[-15_000:]
+
+
+def test_a_line_in_pieces_is_cut_between_characters(house, running):
+    writer(house, running).write("中文字符".encode() * 100_000 + b"\n")
+
+    seen, cursor = "", ""
+    for _ in range(10):
+        batch = house.service.lines(running.id, cursor=cursor)
+        seen, cursor = seen + "".join(text(batch)), batch.cursor
+
+    assert seen == "中文字符" * 100_000

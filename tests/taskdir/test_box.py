@@ -27,13 +27,28 @@ def test_a_launch_comes_back_as_it_was_written(box):
 
 def test_a_failure_comes_back_as_it_was_written(box):
     failure = Failure(
-        "ValueError", "坏 \udcff", frames=(Frame("train.py", 3, "main", "x = 1"),), exit_code=1
+        "ValueError", "坏 x", frames=(Frame("train.py", 3, "main", "x = 1"),), exit_code=1
     )
     assert box.failure() is None
 
     box.write_failure(failure)
 
     assert box.failure() == failure
+
+
+def test_text_that_no_utf8_can_hold_is_written_out(box):
+    box.write_failure(Failure("ValueError", "坏 \udcff"))
+
+    assert box.failure() == Failure("ValueError", "坏 \\udcff")
+
+
+def test_what_the_child_left_is_forgotten_when_it_has_been_taken(box):
+    box.write_failure(Failure("ValueError", "the key is 123"))
+
+    box.forget()
+
+    assert box.failure() is None
+    assert os.listdir(box.folder) == []
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from danlu.agent.install import install
 from danlu.agent.mirror import Mirror
 from danlu.agent.outcome import (
     Verdict,
-    crash_of,
     failed,
     push_failed,
     say_end,
@@ -197,12 +196,13 @@ class _Life:
         seen = Seen(
             status,
             told_by(box),
-            crash_of(box),
+            box.crash(),
             self._memory_kills() - kills,
             tail_of(self._files),
             code_folder(self._workspace),
             self._workspace.full_disk(),
         )
+        box.forget()
         wish = self._ending.wish
         return Verdict(*judge(seen, wish.why if wish and told else None))
 

@@ -1,6 +1,5 @@
 """How a task ended: gathered, said in the log, written once."""
 
-import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from danlu.agent.verdict import full_disk, last_lines
 from danlu.errors import DanluError, StorageError, Unavailable
 from danlu.job.state import Reason
 from danlu.job.status import Failure, Frame, Outcome
-from danlu.taskdir.box import CRASH, FAILURE, Box
+from danlu.taskdir.box import FAILURE, Box
 from danlu.taskdir.files import TaskDir
 
 log = logging.getLogger(__name__)
@@ -84,12 +83,6 @@ def told_by(box: Box) -> Failure | None:
         )
     except (AttributeError, TypeError, ValueError):
         return None
-
-
-def crash_of(box: Box) -> str:
-    with contextlib.suppress(OSError), open(box.folder / CRASH, "rb") as file:
-        return file.read(64 << 10).decode(errors="replace")
-    return ""
 
 
 def tail_of(files: TaskDir) -> tuple[str, ...]:

@@ -17,6 +17,9 @@ KEY = re.compile(r"[^\s=\0]{1,256}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 URI = re.compile(r"[a-z][a-z0-9]*://.+")
 
+_MOST = 1_000_000_000  # seconds, CPUs: more than anybody means
+_MOST_COUNTED = 1_000_000
+
 
 class Form:
     """``aliases``: other names a service has for a field; faults are told by the one written."""
@@ -54,11 +57,14 @@ class Form:
         self.fault(field, f"must be a non-empty string, got {value!r}.")
         return ""
 
-    def count(self, field: str, default: int, *, least: int = 0) -> int:
+    def count(self, field: str, default: int, *, least: int = 0, most: int = _MOST_COUNTED) -> int:
         value = self._take(field, default)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
-        self.fault(field, f"must be a whole number of at least {least}, got {value!r}.")
+        bound = (
+            f"at most {most}" if isinstance(value, int) and value > most else f"at least {least}"
+        )
+        self.fault(field, f"must be a whole number of {bound}, got {value!r}.")
         return default
 
     def anything(self, field: str) -> Any:
@@ -67,9 +73,9 @@ class Form:
 
     def number(self, field: str, default: float) -> float:
         value = self._take(field, default)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST:
             return float(value)
-        self.fault(field, f"must be a number that is not negative, got {value!r}.")
+        self.fault(field, f"must be a number from 0 to {_MOST:,}, got {value!r}.")
         return default
 
     def bytes(self, field: str) -> int:

@@ -64,6 +64,9 @@ class Executor(Protocol):
     def held(self) -> Sequence[str]:
         """Return the ids of all jobs that hold room."""
 
+    def scratch(self) -> Sequence[str]:
+        """Return the ids of all jobs that have scratch."""
+
     def clear(self, job_id: str) -> None:
         """Remove the scratch of a job whose outputs are safe; its logs and outcomes stay."""
 

@@ -6,9 +6,6 @@ the one before it was killed. Protocol: docs/design/task-directory.md
 
 import dataclasses
 import logging
-import os
-import shutil
-import stat
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +19,7 @@ from danlu.executors.capacity import faults, left, machine_capacity
 from danlu.executors.isolation import PROBE, probe
 from danlu.executors.ports import free_ports
 from danlu.executors.reservations import Reservations, lay_out
+from danlu.executors.rubbish import Rubbish
 from danlu.executors.stopping import Stopping
 from danlu.executors.watch import Watches
 from danlu.job.plan import Isolation, Place, Role, Task
@@ -51,6 +49,7 @@ class LocalExecutor:
         self._lock = threading.RLock()
         self._capacity = machine_capacity(settings)
         self._reservations = Reservations(settings.home / "places")
+        self._rubbish = Rubbish(settings.home / "rubbish")
         self._agents = Agents(settings.home, agent_command, wake or (lambda: None))
         self._watches = Watches(self._agents, clock)
         self._stopping = Stopping(self._agents, self._watches, clock)
@@ -103,13 +102,16 @@ class LocalExecutor:
         with self._lock:
             return self._reservations.jobs()
 
+    def scratch(self) -> Sequence[str]:
+        return [path.name for path in self._settings.work.glob("[!.]*") if path.is_dir()]
+
     def clear(self, job_id: str) -> None:
-        _remove_tree(self._settings.work / _checked(job_id))
+        self._rubbish.take(self._settings.work / _checked(job_id))
 
     def remove(self, job_id: str) -> None:
         self.release(job_id)
         for folder in (self._settings.work, self._settings.jobs):
-            _remove_tree(folder / _checked(job_id))
+            self._rubbish.take(folder / _checked(job_id))
 
     def _start(self, job_id: str, task: Task, secrets: Mapping[str, str]) -> None:
         carrier, files = self._carrier(job_id), self._files(job_id, task)
@@ -187,23 +189,3 @@ def _checked(job_id: str) -> str:
     if not job_id or job_id.startswith(".") or "/" in job_id or "\0" in job_id:
         raise ValueError(f"{job_id!r} is not the id of a job")
     return job_id
-
-
-def _remove_tree(folder: Path) -> None:
-    """Remove a folder, read-only folders included; what is not there is no error."""
-    try:
-        shutil.rmtree(folder)
-    except FileNotFoundError:
-        return
-    except PermissionError:
-        _make_writable(folder)
-        shutil.rmtree(folder)
-
-
-def _make_writable(folder: Path) -> None:
-    os.chmod(folder, stat.S_IRWXU)
-    for path, names, _ in os.walk(folder):  # from the top: each is opened after its chmod
-        for name in names:
-            inner = os.path.join(path, name)
-            if not os.path.islink(inner):
-                os.chmod(inner, stat.S_IRWXU)

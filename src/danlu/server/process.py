@@ -158,6 +158,11 @@ class _Serving:
             if self.lock.lost():
                 self._leave(context, "the home is gone")
                 return
+            if not self.settings.socket.exists():
+                # A logout may take the user's runtime directory away. Jobs go on; whoever comes
+                # next starts a server that can be reached.
+                self._leave(context, "the socket is gone")
+                return
             if self.listening.told.url or not context.idle.expired():
                 continue
             if await asyncio.to_thread(self._busy):

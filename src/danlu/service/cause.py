@@ -99,7 +99,8 @@ def _values(job: Job, failure: Failure | None) -> Mapping[str, object]:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
+    # What a terminal would obey (an escape sequence, a bell) is shown, not obeyed.
+    line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 

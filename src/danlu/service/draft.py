@@ -38,6 +38,9 @@ class Faults:
         for field in fields:
             self._found.pop(field, None)
 
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
     def of(self, *fields: str) -> bool:
         return any(field in self._found for field in fields)
 
@@ -183,7 +186,6 @@ class Ground:
         try:
             location = self._stores.at(uri)
             there = sum(1 for _ in islice(location.tree(), _COUNTED))
-            _try_to_write(location)
         except (Refused, NotFound) as error:
             return [], [(name, error.message)]
         except (StorageError, OSError) as error:
@@ -193,6 +195,16 @@ class Ground:
         many = f"{there} files or more" if there == _COUNTED else f"{there} files"
         files = "1 file" if there == 1 else many
         return [f"{name}: {uri} is not empty ({files}); what the script writes may replace it."], []
+
+    def try_outputs(self, spec: JobSpec) -> Found:
+        """Write to every output and take it back; only for a job that is accepted otherwise."""
+        faults: Found = []
+        for name, uri in spec.outputs.items():
+            try:
+                _try_to_write(self._stores.at(uri))
+            except (DanluError, OSError) as error:
+                faults.append((name, f"{uri!r} cannot be written: {error}"))
+        return faults
 
 
 def _is_there(entry: str, names: Collection[str]) -> bool:

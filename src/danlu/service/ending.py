@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from danlu.errors import NotFound
 from danlu.executors.api import Executor
 from danlu.job.job import Job
 from danlu.job.state import JobState, Reason
@@ -49,6 +50,14 @@ class Ending:
         self.room_of(job.id)
         if _outputs_are_safe(job):
             self._executor.clear(job.id)
+
+    def after_crash(self, job_id: str) -> None:
+        """Do what a server that was killed around the end of a job left undone."""
+        try:
+            self.of(self._records.get(job_id))
+        except NotFound:
+            self.room_of(job_id)
+            self._executor.remove(job_id)
 
     def room_of(self, job_id: str) -> None:
         self._executor.release(job_id)

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
@@ -16,7 +16,7 @@ from danlu.records.api import Records
 from danlu.service.code import CodeArchives
 from danlu.service.definitions import Definitions
 from danlu.service.draft import Ground, fill_resources, read
-from danlu.service.keys import SecretFiles
+from danlu.service.keys import SecretFiles, check_secrets
 from danlu.service.lines import LogView
 from danlu.service.planning import roles_of, tasks_of
 from danlu.settings import Settings
@@ -83,7 +83,8 @@ class Service:
             if known is not None:
                 return known
             asked = {**request, "secrets": sorted(values)} if values else request
-            accepted = self._keep(self._draft(asked, again), token, values)
+            job = self._draft(asked, again, check_secrets(request, values))
+            accepted = self._keep(job, token, values)
         self._wake()
         return accepted
 
@@ -99,7 +100,7 @@ class Service:
 
     def plan(self, request: Mapping[str, Any]) -> Planned:
         """Return what :meth:`submit` would start: exact arguments, environment and files."""
-        job = self._draft(request)
+        job = self._draft(request, rehearsal=True)
         places = self._executor.place(job.id, roles_of(job))
         return Planned(job, tasks_of(job, places, self._settings))
 
@@ -200,7 +201,14 @@ class Service:
         """Return how many jobs have not ended."""
         return len(self._records.living())
 
-    def _draft(self, request: Mapping[str, Any], again: Job | None = None) -> Job:
+    def _draft(
+        self,
+        request: Mapping[str, Any],
+        again: Job | None = None,
+        known_faults: Iterable[tuple[str, str]] = (),
+        *,
+        rehearsal: bool = False,
+    ) -> Job:
         """Raises: InvalidJob with what is wrong in the request itself and in what it points at."""
         now = self._clock()
         job_id = new_id(now)
@@ -208,6 +216,9 @@ class Service:
         spec, faults = read(filled.request, job_id[-4:])
         faults.forget(*filled.moot)
         faults.add(filled.faults)
+        faults.add(known_faults)
+        if request.get("retries") is None:
+            spec = replace(spec, retries=self._settings.retries)
         spec, notes, more = fill_resources(spec, self._settings, self._executor.capacity())
         faults.add(more)
         spec, settled = self._ground.settle(spec)
@@ -230,5 +241,7 @@ class Service:
                 self._executor.place(job.id, roles_of(job))
             except InvalidJob as error:
                 faults.add(error.faults)
+        if not rehearsal and not faults:
+            faults.add(self._ground.try_outputs(spec))
         faults.tell()
         return job

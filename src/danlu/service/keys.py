@@ -6,8 +6,29 @@ record, no plan, no log and no argument list.
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def check_secrets(request: Mapping[str, Any], values: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return what is wrong with the secrets of a request: names without values, and odd ones."""
+    named = request.get("secrets") or ()
+    named = named if isinstance(named, list | tuple) else ()
+    faults = [
+        (f"secrets.{name}", "is named and has no value; it comes beside the request, never in it.")
+        for name in named
+        if name not in values
+    ]
+    for name, value in values.items():
+        if not _VARIABLE.fullmatch(name) or name.startswith("DANLU_"):
+            faults.append((f"secrets.{name}", "cannot be the name of a variable of the script."))
+        elif not isinstance(value, str) or "\0" in value:
+            faults.append((f"secrets.{name}", "must be text without NUL characters."))
+    return faults
 
 
 class SecretFiles:
@@ -40,7 +61,7 @@ class SecretFiles:
         """Remove what a crash between two steps may have left."""
         keep = {f"{job_id}.json" for job_id in living}
         for path in self._folder.glob("*"):
-            if path.name not in keep:
+            if path.name not in keep and not path.is_dir():
                 path.unlink(missing_ok=True)
 
     def _path(self, job_id: str) -> Path:

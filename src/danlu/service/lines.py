@@ -7,8 +7,8 @@ state. A retry follows the attempt before it.
 
 import bisect
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from danlu.errors import NotFound, Refused
 from danlu.executors.api import Executor
@@ -18,6 +18,7 @@ from danlu.records.api import Records
 from danlu.taskdir.log import Chunk, LogReader
 
 _BATCH = 256 << 10
+_LONGEST_TAIL = 32 << 20
 _LONGEST_LINE = 64 << 10  # a longer one is shown in pieces
 
 
@@ -53,8 +54,10 @@ class LogView:
         drained = True
         for task in self._tasks(job, current, tasks):
             reader = self._executor.logs(job.id, current, task)
-            start = offsets.get(task, 0 if tail is None or cursor else -_BATCH)
-            batch = _read(reader, task, start, closed=closed)
+            if tail is None or cursor:
+                batch = _read(reader, task, offsets.get(task, 0), closed=closed)
+            else:
+                batch = _read_tail(reader, task, tail, closed=closed)
             found += batch.lines
             offsets[task] = batch.next
             drained = drained and batch.drained
@@ -103,7 +106,8 @@ def _read(reader: LogReader, task: str, start: int, *, closed: bool) -> _Batch:
     at_end = chunk.next >= reader.end()
     # What follows a gap, or a batch without any newline, does not complete this line.
     broken = not at_end and (b"\n" not in chunk.data or len(chunk.data) < _BATCH)
-    body, rest = _split(chunk.data, whole=broken or (closed and at_end))
+    data = _whole_characters(chunk.data) if broken and len(chunk.data) >= _BATCH else chunk.data
+    body, rest = _split(data, whole=broken or (closed and at_end))
     clock = _Clock(reader)
     lines = []
     if chunk.skipped and start >= 0:
@@ -114,6 +118,39 @@ def _read(reader: LogReader, task: str, start: int, *, closed: bool) -> _Batch:
         lines.append(_Timed(clock.at(offset), task, offset, fold(piece)))
         offset += len(piece)
     return _Batch(lines, offset, drained=at_end and not rest, partial=fold(rest))
+
+
+def _read_tail(reader: LogReader, task: str, count: int, *, closed: bool) -> _Batch:
+    """Read the last ``count`` lines, and what there may be of an unfinished one."""
+    lines: list[_Timed] = []
+    start = _tail_start(reader, count)
+    while True:
+        batch = _read(reader, task, start, closed=closed)
+        lines += batch.lines
+        if batch.drained or batch.next == start:
+            return replace(batch, lines=lines[-count:] if count else [])
+        start = batch.next
+
+
+def _tail_start(reader: LogReader, count: int) -> int:
+    """Return where the last ``count`` lines begin, or as many of them as may be looked at."""
+    end, size = reader.end(), _BATCH
+    while True:
+        start = max(0, end - size)
+        data = b"".join(_pieces(reader, start, end))
+        if start == 0 or data.count(b"\n") > count or size >= _LONGEST_TAIL:
+            # What is before the first newline is the end of a line that is not wanted.
+            return start + data.find(b"\n") + 1 if start else 0
+        size *= 4
+
+
+def _pieces(reader: LogReader, start: int, end: int) -> Iterator[bytes]:
+    while start < end:
+        chunk = reader.read(start, _BATCH)
+        if not chunk.data:
+            return
+        yield chunk.data
+        start = chunk.next
 
 
 def _gather(reader: LogReader, start: int) -> Chunk:
@@ -147,6 +184,18 @@ def _by_newline(data: bytes) -> list[bytes]:
     pieces = data.split(b"\n")
     lines = [piece + b"\n" for piece in pieces[:-1]]
     return [*lines, pieces[-1]] if pieces[-1] else lines
+
+
+def _whole_characters(data: bytes) -> bytes:
+    """Return the data without the beginning of a character that is cut off at its end."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte < 0x80:
+            break
+        if byte >= 0xC0:
+            length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return data[:-back] if length > back else data
+    return data
 
 
 def fold(line: bytes) -> str:

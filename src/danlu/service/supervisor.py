@@ -66,10 +66,13 @@ class Supervisor:
 
     def run(self) -> None:
         """Tick until closed."""
-        self._tidy_after_crash()
+        tidy = False
         while not self._closed:
             self._woken.clear()
             try:
+                if not tidy:
+                    self._tidy_after_crash()
+                    tidy = True
                 pause = self.tick()
             except Exception:
                 log.exception("tick failed")
@@ -199,9 +202,8 @@ class Supervisor:
     def _tidy_after_crash(self) -> None:
         """Give back what jobs held whose end was recorded and not yet acted upon."""
         living = {job.id for job in self._records.living()}
-        for job_id in self._executor.held():
-            if job_id not in living:
-                self._ending.room_of(job_id)
+        for job_id in {*self._executor.held(), *self._executor.scratch()} - living:
+            self._ending.after_crash(job_id)
         self._secrets.drop_all_but(living)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from danlu.job.status import Failure
 from danlu.job.wire import from_wire, to_wire
-from danlu.taskdir.encoding import dump, load
+from danlu.taskdir.encoding import clean, dump, load
 
 LAUNCH = "launch.json"
 FAILURE = "failure.json"
@@ -58,11 +58,16 @@ class Box:
         The script can write here too: nothing in it is trusted, not even that it is a file.
         """
         try:
-            data = load(_read_plain_file(self.folder / FAILURE))
+            data = clean(load(_read_plain_file(self.folder / FAILURE)))
             failure = None if data is None else from_wire(Failure, data)
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
         return failure if failure is not None and _is_sound(failure) else None
+
+    def forget(self) -> None:
+        """Remove what the child left: its text may hold a secret, and has been taken over."""
+        for name in (FAILURE, CRASH):
+            (self.folder / name).unlink(missing_ok=True)
 
     def crash(self) -> str:
         """Return what Python's faulthandler wrote, as little trusted as :meth:`failure`."""

@@ -14,6 +14,15 @@ def dump(data: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+def clean(value: Any) -> Any:
+    """Return JSON values whose texts UTF-8 can hold: what a stranger wrote may hold others."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {clean(key): clean(item) for key, item in value.items()}
+    return [clean(item) for item in value] if isinstance(value, list) else value
+
+
 def load(data: bytes | None) -> dict[str, Any] | None:
     """Return an object, or None for what is not one.
 

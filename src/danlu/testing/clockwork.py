@@ -86,6 +86,9 @@ class ClockworkExecutor:
     def held(self) -> Sequence[str]:
         return list(self.places)
 
+    def scratch(self) -> Sequence[str]:
+        return sorted({job_id for job_id, _, _ in self.tasks} - set(self.cleared))
+
     def clear(self, job_id: str) -> None:
         self.cleared.append(job_id)
 
