@@ -141,8 +141,26 @@ def test_trouble_under_us_keeps_its_hint(capfd):
 
     seen = capfd.readouterr()
     assert code == 1
-    assert "Internal error: The server does not answer." in seen.err
+    assert "error: The server does not answer." in seen.err
+    assert "Internal" not in seen.err
     assert "hint: Look into its log." in seen.err
+
+
+def test_a_file_that_cannot_be_used_is_named(capfd):
+    error = PermissionError(13, "Permission denied", "/some/file")
+
+    assert main(["ls"], connect=failing(error)) == 1
+
+    assert capfd.readouterr().err == "error: /some/file: Permission denied.\n"
+
+
+def test_a_home_that_cannot_be_written_is_told(capfd, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("DANLU_HOME", str(tmp_path / "file" / "home"))
+
+    assert main(["ls"]) == 2
+
+    assert "cannot be written" in capfd.readouterr().err
 
 
 def test_faults_of_ours_are_json_too(capfd):

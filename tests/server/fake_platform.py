@@ -50,15 +50,16 @@ class FakeService:
     def submit(self, request, *, token="", secrets=None, parent=""):
         with self._lock:
             mark = self.folder / f"token-{token}"
-            if token and mark.exists():
+            if token and mark.exists() and (self.folder / f"{mark.read_text()}.json").exists():
                 return self.get(mark.read_text())
             job = self._draft(request)
             if any(known.name == job.name for known in self.page()):
                 raise Conflict(f"The name {job.name!r} is taken.")
             job = replace(job, parent=parent)
-            self._write(job.id + ".json", json.dumps(to_wire(job)))
+            # The mark first: a kill in between leaves a mark of nothing, not a job without one.
             if token:
                 self._write(mark.name, job.id)
+            self._write(job.id + ".json", json.dumps(to_wire(job)))
             return job
 
     def plan(self, request):

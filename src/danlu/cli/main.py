@@ -97,6 +97,7 @@ def main(args: Sequence[str] | None = None, connect: "Connect | None" = None) ->
     words = list(sys.argv[1:] if args is None else args)
     session = Session(connect=connect)
     session.choose_language()
+    _show_everything(sys.stdout)
     try:
         return _exit_code(app.main(words, "danlu", standalone_mode=False, obj=session))
     except (click.Abort, KeyboardInterrupt):
@@ -111,6 +112,12 @@ def main(args: Sequence[str] | None = None, connect: "Connect | None" = None) ->
         session.json = session.json or "--json" in words
         session.debug = session.debug or "--debug" in words
         return report(session, error)
+
+
+def _show_everything(stream: Any) -> None:
+    """What a terminal has no character for is written out; a log must not end there."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")
 
 
 def _exit_code(result: Any) -> int:

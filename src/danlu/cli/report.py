@@ -7,7 +7,7 @@ import click
 
 from danlu.cli.session import Session
 from danlu.cli.units import moment
-from danlu.errors import DanluError, Refused, UserError
+from danlu.errors import DanluError, Refused, StorageError, Unavailable, UserError
 from danlu.words import say
 
 
@@ -18,8 +18,10 @@ def report(session: Session, error: Exception) -> int:
         return error.exit_code
     if isinstance(error, click.ClickException):
         return _tell(session, _usage(error))
-    if isinstance(error, UserError):
+    if isinstance(error, UserError | Unavailable | StorageError):
         return _tell(session, error)
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return _tell(session, Unavailable(f"{error.filename}: {error.strerror}."))
     return _internal(session, error)
 
 

@@ -78,7 +78,11 @@ def rehearse(session: Session, submission: Submission) -> int:
 def submit(session: Session, submission: Submission) -> Mapping[str, Any]:
     """Hand the job over and return its view; notes are told at once."""
     request = prepare(session, submission)
-    view = session.client.submit(request, dict(submission.secrets), submission.token)
+    try:
+        view = session.client.submit(request, dict(submission.secrets), submission.token)
+    except KeyboardInterrupt:
+        session.screen.say("run.interrupted")
+        raise
     if not session.json:
         for note in view["notes"]:
             session.screen.note(note)

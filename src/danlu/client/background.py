@@ -236,8 +236,14 @@ def _free(lock: Path) -> bool:
 
 @contextlib.contextmanager
 def _starter(settings: Settings) -> Iterator[None]:
-    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(settings.home / "start.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(settings.home / "start.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise Refused(
+            f"The home {settings.home} cannot be written: {error.strerror}.",
+            hint="Set DANLU_HOME to a folder of your own, or make room.",
+        ) from error
     until = time.monotonic() + _LOCK_PATIENCE
     try:
         while True:
