@@ -16,7 +16,7 @@ import pytest
 
 from danlu.agent.cgroup import ControlGroup, own_group
 from danlu.job.job import new_id
-from danlu.job.plan import Command, Fetch, Isolation, Limits, Place, Push, Task
+from danlu.job.plan import Command, Fetch, Install, Isolation, Limits, Place, Push, Task
 from danlu.job.status import Outcome
 from danlu.taskdir.files import TaskDir, raise_fence
 from danlu.taskdir.local import FileCarrier
@@ -198,3 +198,44 @@ def each_bench(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bench
     made = make_bench(tmp_path / "home, with: marks", request.param)
     yield made
     made.close()
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only place uv looks at; no network."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    folder.chmod(0o755)
+    for name in list(os.environ):
+        if name.startswith(("PIP_", "UV_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    cache = tmp_path / "uv-cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    monkeypatch.setenv("UV_CACHE_DIR", str(cache))
+    return folder
+
+
+@pytest.fixture
+def asking() -> Callable[..., TaskDir]:
+    return plan_with_packages
+
+
+def plan_with_packages(
+    bench: Bench,
+    script: str,
+    requirements: str = "",
+    *,
+    package: bool = False,
+    modules: Mapping[str, str] | None = None,
+    **command: object,
+) -> TaskDir:
+    """Plan a task whose code has a requirements file, or is a package itself."""
+    root = "" if bench.isolation.private_paths else str(bench.workspace() / "root")
+    named = {"requirements.txt": requirements} if requirements else {}
+    path = root + CODE if package else f"{root}{CODE}/requirements.txt"
+    return bench.plan(
+        script, modules={**named, **(modules or {})}, install=(Install(path, package),), **command
+    )

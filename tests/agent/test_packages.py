@@ -7,43 +7,14 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-import pytest
-
-from danlu.job.plan import Install
+from danlu.job.job import new_id
+from danlu.job.plan import Fetch, Install
 from danlu.job.state import Reason
 from danlu.storage.cache import ContentCache
-
-sys.path.insert(0, str(Path(__file__).parent))
-from wheels import wheel
+from wheels import sdist, wheel, wheel_of_installed
 
 CODE = "/home/ma-user/modelarts/user-job-dir/code"
 CLICK = version("click")
-
-
-@pytest.fixture
-def index(tmp_path, monkeypatch):
-    """The only place uv looks at; no network."""
-    folder = tmp_path / "wheels"
-    folder.mkdir()
-    folder.chmod(0o755)
-    for name in list(os.environ):
-        if name.startswith(("PIP_", "UV_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
-    monkeypatch.setenv("UV_NO_INDEX", "1")
-    monkeypatch.setenv("UV_OFFLINE", "1")
-    cache = tmp_path / "uv-cache"
-    cache.mkdir()
-    cache.chmod(0o777)
-    monkeypatch.setenv("UV_CACHE_DIR", str(cache))
-    return folder
-
-
-def plan(bench, script, requirements="", *, package=False, modules=None, **command):
-    root = "" if bench.isolation.private_paths else str(bench.workspace() / "root")
-    modules = {**({"requirements.txt": requirements} if requirements else {}), **(modules or {})}
-    path = root + CODE if package else f"{root}{CODE}/requirements.txt"
-    return bench.plan(script, modules=modules, install=(Install(path, package),), **command)
 
 
 def report(bench):
@@ -52,7 +23,7 @@ def report(bench):
     return json.loads(found[0].read_text())
 
 
-def test_a_script_imports_what_its_requirements_file_asks_for(each_bench, index):
+def test_a_script_imports_what_its_requirements_file_asks_for(each_bench, index, asking):
     if each_bench.before:  # somebody without rights must reach these too
         each_bench.before[2:2] = [str(index), os.environ["UV_CACHE_DIR"]]
     wheel(index, "deep", "2.0")
@@ -70,7 +41,7 @@ def test_a_script_imports_what_its_requirements_file_asks_for(each_bench, index)
         words = [sys.executable, "-c", "import wide; print('child', wide.__name__)"]
         subprocess.run(words, check=True)
     """
-    files = plan(each_bench, script, "wide==1.5\n")
+    files = asking(each_bench, script, "wide==1.5\n")
 
     outcome = each_bench.run(files)
 
@@ -85,10 +56,10 @@ def test_a_script_imports_what_its_requirements_file_asks_for(each_bench, index)
     assert not list(each_bench.workspace().glob("box/install"))
 
 
-def test_the_runtime_wins_and_the_log_says_so(bench, index):
+def test_the_runtime_wins_and_the_log_says_so(bench, index, asking):
     wheel(index, "click", "7.0")
     script = "import click; print('click at', click.__file__)"
-    files = plan(bench, script, "# old\nclick==7.0\n")
+    files = asking(bench, script, "# old\nclick==7.0\n")
 
     outcome = bench.run(files)
 
@@ -101,14 +72,14 @@ def test_the_runtime_wins_and_the_log_says_so(bench, index):
     assert [item["why"] for item in report(bench)["changed"]] == ["runtime"]
 
 
-def test_a_pin_that_does_not_exist_any_more_is_relaxed_alone(bench, index):
+def test_a_pin_that_does_not_exist_any_more_is_relaxed_alone(bench, index, asking):
     for number in ("1.0", "2.0"):
         wheel(index, "kept", number)
     wheel(index, "gone", "9.0")
     wheel(index, "other-python", "1.0", tag="cp36-cp36m-manylinux1_x86_64")
     wheel(index, "other-python", "3.0")
     text = "kept==1.0\ngone==0.1\nother_python==1.0\n"
-    files = plan(
+    files = asking(
         bench,
         "import kept, gone, other_python as o; print(kept.version, gone.version, o.version)",
         text,
@@ -124,12 +95,12 @@ def test_a_pin_that_does_not_exist_any_more_is_relaxed_alone(bench, index):
     assert "kept==1.0 (" not in log
 
 
-def test_pins_that_contradict_each_other_are_relaxed_from_the_last(bench, index):
+def test_pins_that_contradict_each_other_are_relaxed_from_the_last(bench, index, asking):
     for number in ("1.0", "2.0"):
         wheel(index, "base", number)
     wheel(index, "upper", "1.0", requires=["base<2"])
     wheel(index, "upper", "2.0", requires=["base>=2"])
-    files = plan(
+    files = asking(
         bench, "import base, upper; print(base.version, upper.version)", "upper==1.0\nbase==2.0\n"
     )
 
@@ -139,10 +110,10 @@ def test_pins_that_contradict_each_other_are_relaxed_from_the_last(bench, index)
     assert "\n1.0 1.0\n" in bench.log(files)
 
 
-def test_old_names_and_parts_of_python(bench, index):
+def test_old_names_and_parts_of_python(bench, index, asking):
     wheel(index, "scikit-learn", "1.9", {"sklearn/__init__.py": ""})
     wheel(index, "needy", "1.0", requires=["futures", "enum34; python_version < '4'"])
-    files = plan(bench, "import sklearn, needy", "sklearn==0.0\nfutures==3.0\nneedy\n")
+    files = asking(bench, "import sklearn, needy", "sklearn==0.0\nfutures==3.0\nneedy\n")
 
     outcome = bench.run(files)
 
@@ -155,14 +126,12 @@ def test_old_names_and_parts_of_python(bench, index):
     assert "futures==3.0 (requirements.txt line 2): not needed" in log
 
 
-def test_wheels_beside_the_file_are_named_bare(bench, index, tmp_path):
+def test_wheels_beside_the_file_are_named_bare(bench, index, asking, tmp_path):
     made = wheel(tmp_path / "beside", "mine", "0.3")
     bucket = bench.home / "store/buckets/bucket/code"
     bucket.mkdir(parents=True)
     shutil.copy(made, bucket)
     (bucket / "pip-requirements.txt").write_text(f"{made.name}\n")
-    from danlu.job.plan import Fetch
-
     there = "/home/ma-user/there"
     files = bench.plan(
         "import mine; print('mine', mine.version)",
@@ -187,7 +156,7 @@ SETUP = """
 """
 
 
-def test_a_package_is_installed_as_its_setup_says(bench, index):
+def test_a_package_is_installed_as_its_setup_says(bench, index, asking):
     wheel(index, "deep", "2.0")
     modules = {
         "setup.py": SETUP,
@@ -206,7 +175,7 @@ def test_a_package_is_installed_as_its_setup_says(bench, index):
         import deep
         print("deep", deep.version)
     """
-    files = plan(bench, script, package=True, modules=modules)
+    files = asking(bench, script, package=True, modules=modules)
 
     outcome = bench.run(files)
 
@@ -217,24 +186,24 @@ def test_a_package_is_installed_as_its_setup_says(bench, index):
     assert "deep==0.1 (setup.py): cannot be installed here" in log
 
 
-def test_the_second_job_finds_the_environment_made(bench, index, tmp_path):
+def test_the_second_job_finds_the_environment_made(bench, index, asking, tmp_path):
     wheel(index, "deep", "2.0")
-    first = bench.run(plan(bench, "import deep", "deep\n"))
+    first = bench.run(asking(bench, "import deep", "deep\n"))
     for path in index.iterdir():
         path.unlink()
     shutil.rmtree(tmp_path / "uv-cache")
 
     bench.job_id = "again" + bench.job_id[5:]
-    files = plan(bench, "import deep; print('there', deep.version)", "deep\n")
+    files = asking(bench, "import deep; print('there', deep.version)", "deep\n")
     second = bench.run(files)
 
     assert (first.reason, second.reason) == (Reason.DONE, Reason.DONE), bench.log(files)
     assert "packages (cached): deep 2.0" in bench.log(files)
 
 
-def test_an_environment_in_use_is_not_evicted(bench, index):
+def test_an_environment_in_use_is_not_evicted(bench, index, asking):
     wheel(index, "deep", "2.0")
-    bench.run(plan(bench, "import deep", "deep\n"))
+    bench.run(asking(bench, "import deep", "deep\n"))
     cache = ContentCache(bench.home / "cache", 0)
 
     cache.evict()
@@ -246,77 +215,16 @@ def test_an_environment_in_use_is_not_evicted(bench, index):
     assert list((bench.home / "cache/trees").glob("*/deep.py")) == []
 
 
-def test_what_cannot_be_installed_ends_the_job_with_a_sentence(bench, index):
-    files = plan(bench, "print('ran')", "numpyy==1.0\n")
-
-    outcome = bench.run(files)
-
-    assert outcome.reason is Reason.PREPARE_FAILED
-    assert outcome.reason.retries(5) == 0
-    sentence = "Packages cannot be installed: 'numpyy==1.0' (requirements.txt line 1): Because "
-    assert outcome.failure.detail.startswith(sentence)
-    assert len(outcome.failure.detail) < 500
-    assert "ran\n" not in bench.log(files)
-
-
-def test_all_faults_of_a_file_are_told_at_once(bench, index):
-    files = plan(bench, "pass", "not a requirement\nmissing-1.0-py3-none-any.whl\n-r none.txt\n")
-
-    detail = bench.run(files).failure.detail
-
-    assert "requirements.txt line 1: 'not a requirement' is not a requirement." in detail
-    assert "requirements.txt line 2: 'missing-1.0-py3-none-any.whl' is not beside" in detail
-    assert "requirements.txt line 3: there is no file 'none.txt'." in detail
-
-
-def test_strict_packages_refuses_and_lists_all(bench, index, monkeypatch):
-    monkeypatch.setenv("DANLU_STRICT_PACKAGES", "true")
-    wheel(index, "deep", "2.0")
-    files = plan(bench, "pass", "click==7.0\ndeep==0.1\nsklearn\n")
-    wheel(index, "scikit-learn", "1.9")
-
-    outcome = bench.run(files)
-
-    assert outcome.reason is Reason.PREPARE_FAILED
-    assert "strict_packages is set" in outcome.failure.detail
-    for asked in ("click==7.0 (requirements.txt line 1)", "deep==0.1 (", "sklearn ("):
-        assert asked in outcome.failure.detail
-
-
-def test_a_network_that_does_not_answer_is_tried_again(bench, index, monkeypatch):
-    for name in ("UV_NO_INDEX", "UV_OFFLINE", "UV_FIND_LINKS"):
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://someone:pass-word@127.0.0.1:9/simple")
-    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
-    files = plan(bench, "pass", "deep==1.0\n")
-
-    outcome = bench.run(files)
-
-    assert outcome.reason is Reason.STORE_UNAVAILABLE, outcome
-    assert outcome.reason.retries(5) == 5
-    assert "Packages could not be fetched" in outcome.failure.detail
-    assert "pass-word" not in outcome.failure.detail + bench.log(files)
-
-
-def test_a_setup_that_fails_says_why(bench, index):
-    files = plan(bench, "pass", package=True, modules={"setup.py": "print 'python 2'\n"})
-
-    outcome = bench.run(files)
-
-    assert outcome.reason is Reason.PREPARE_FAILED
-    assert "setup.py does not build: SyntaxError" in outcome.failure.detail
-
-
-def test_nothing_asked_for_installs_nothing(bench, index):
-    files = plan(bench, "print('ran')", "# nothing yet\n")
+def test_nothing_asked_for_installs_nothing(bench, index, asking):
+    files = asking(bench, "print('ran')", "# nothing yet\n")
     assert bench.run(files).reason is Reason.DONE
     assert "packages (" not in bench.log(files)
 
-    none = plan(bench, "print('ran')", attempt=2)
+    none = asking(bench, "print('ran')", attempt=2)
     assert bench.run(none).reason is Reason.DONE, bench.log(none)
 
 
-def test_pip_in_a_script_installs_for_this_task_only(bench, index):
+def test_pip_in_a_script_installs_for_this_task_only(bench, index, asking):
     wheel(index, "deep", "2.0")
     script = f"""
         import os, subprocess, sys
@@ -338,15 +246,37 @@ def test_pip_in_a_script_installs_for_this_task_only(bench, index):
     assert not Path(sys.prefix, "changed").exists()
 
 
-def test_a_stop_while_packages_are_built_ends_the_task(bench, index, until):
-    modules = {"setup.py": "import time\nopen('/cache/building', 'w').close()\ntime.sleep(600)\n"}
-    files = plan(bench, "pass", package=True, modules=modules)
-    agent = bench.start(files)
-    until((bench.workspace() / "root/cache/building").exists)
+def test_two_agents_that_ask_for_the_same_make_it_once(bench, index, asking):
+    """Without room for the count in the task's place, the index's folder keeps it."""
+    counted = index / "builds"
+    setup = f"""
+        import time
+        from setuptools import setup
+        with open({str(counted)!r}, "a") as file:
+            file.write("once\\n")
+        time.sleep(1)
+        setup(name="slow", version="1.0", py_modules=["slow"])
+    """
+    modules = {"setup.py": setup, "slow.py": "print('slow is here')"}
+    script = "import os, sys; sys.path.pop(0); os.chdir('/'); import slow"
+    tasks = []
+    for _ in range(2):
+        tasks.append(asking(bench, script, package=True, modules=modules))
+        bench.start(tasks[-1])
+        bench.job_id = new_id()
+    for process in bench.running:
+        process.wait(60)
 
-    files.request_stop(5)
-    agent.terminate()
+    assert [task.outcome().reason for task in tasks] == [Reason.DONE] * 2, bench.log(tasks[0])
+    said = [bench.log(task) for task in tasks]
+    assert sum("packages (cached): slow 1.0" in log for log in said) == 1
 
-    agent.wait(60)
-    assert files.outcome().reason is Reason.STOPPED_BY_USER
-    assert bench.processes() == []
+
+def test_an_old_version_without_a_wheel_is_built(bench, index, asking):
+    wheel_of_installed(index, "setuptools")
+    sdist(index, "old", "0.5")
+    wheel(index, "old", "3.0")
+    files = asking(bench, "import old; print('old', old.version)", "old==0.5\n")
+
+    assert bench.run(files).reason is Reason.DONE, bench.log(files)
+    assert "old 0.5" in bench.log(files)

@@ -24,9 +24,10 @@ _OURS = (
     *("UV_BUILD_CONSTRAINT", "UV_REQUIRE_HASHES", "UV_PROJECT", "UV_WORKING_DIR", "UV_LINK_MODE"),
     *("UV_NO_BUILD_ISOLATION", "UV_RESOLUTION", "UV_BREAK_SYSTEM_PACKAGES"),
 )
+NO_INDEX = "UV_NO_INDEX"  # of our own making: uv knows it as an argument only
 INDEX = (
     *("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"),
-    *("UV_NO_INDEX", "UV_OFFLINE", "UV_INDEX_STRATEGY", "UV_CONFIG_FILE"),
+    *(NO_INDEX, "UV_OFFLINE", "UV_INDEX_STRATEGY", "UV_CONFIG_FILE"),
 )
 
 
@@ -79,7 +80,7 @@ def _of_pip(options: Mapping[str, str]) -> dict[str, str]:
     if options.get("find-links"):
         found["UV_FIND_LINKS"] = ",".join(options["find-links"].split())
     if options.get("no-index", "").lower() in ("1", "true", "yes", "on"):
-        found["UV_NO_INDEX"] = "1"
+        found[NO_INDEX] = "1"
     if options.get("trusted-host"):
         found["UV_INSECURE_HOST"] = " ".join(options["trusted-host"].split())
     if options.get("cert"):

@@ -62,6 +62,16 @@ NOT_NEEDED = frozenset(
         *("unittest2", "wsgiref", "distribute", "pip", "wheel"),
     )
 )
+# Their old versions do not compile on a new Python, and take minutes to say so.
+COMPILED = frozenset(
+    (
+        *("numpy", "scipy", "pandas", "scikit-learn", "scikit-image", "matplotlib", "h5py"),
+        *("pillow", "opencv-python-headless", "opencv-contrib-python-headless", "tensorflow"),
+        *("grpcio", "protobuf", "lxml", "cython", "cryptography", "cffi", "pyarrow", "numba"),
+        *("llvmlite", "statsmodels", "xgboost", "lightgbm", "gensim", "spacy", "torch"),
+        *("torchvision", "shapely", "pyzmq", "gevent", "greenlet", "aiohttp", "regex", "tables"),
+    )
+)
 NEVER = "python_version < '0'"  # an override that takes a requirement away
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from danlu.agent.install_names import NEVER, Change, choose, dropped
+from danlu.agent.install_names import COMPILED, NEVER, Change, choose, dropped
 from danlu.agent.install_uv import Uv, UvFailed
 from danlu.agent.install_wanted import Wanted
 
@@ -26,6 +26,8 @@ class Solver:
     runtime: Mapping[str, str]
     changes: list[Change] = field(default_factory=list)
     installed: dict[str, str] = field(default_factory=dict)
+    _sources: set[str] = field(default_factory=set)  # names that may be built
+    _tried: set[str] = field(default_factory=set)
 
     def solve(self, wanted: Sequence[Wanted], target: Path) -> None:
         """Fill ``target``; ``changes`` and ``installed`` tell what was done.
@@ -35,6 +37,7 @@ class Solver:
             Impossible: with every requirement that is at fault.
         """
         active = self._choose(wanted)
+        self._sources = {item.name for item in active if _is_source(item)}
         faults: list[str] = []
         said = ""
         while True:
@@ -43,10 +46,12 @@ class Solver:
                 break
             if error.outage:
                 raise error
+            if self._can_build(active, error):
+                continue
             said = error.text
             index = self._suspect(active, error)
             suspect = active[index]
-            if suspect.loose or suspect.alone or not suspect.name:
+            if suspect.loose or suspect.alone:
                 faults.append(f"{suspect.asked!r} ({suspect.where}): {error.line}")
                 del active[index]
             else:
@@ -72,7 +77,7 @@ class Solver:
         try:
             self.installed = self._plan(active)
             given = {item.name: item for item in active if item.url}
-            picked = [item.text for item in active if item.alone or not item.name]
+            picked = [item.text for item in alone]
             for name, version in self.installed.items():
                 picked.append(given[name].text if name in given else f"{name}=={version}")
             self.installed |= {item.name: item.specifier.lstrip("=") for item in alone}
@@ -90,16 +95,35 @@ class Solver:
         held = [f"{name}=={version}" for name, version in self.runtime.items()]
         try:
             # Versions that go with the runtime, where there are any …
-            return self.uv.plan(wanted, overrides, held)
+            return self.uv.plan(wanted, overrides, held, self._sources)
         except UvFailed as error:
             if error.outage:
                 raise
         # … else the runtime's packages, whatever others say they need.
-        return self.uv.plan(wanted, [*overrides, *held], [])
+        return self.uv.plan(wanted, [*overrides, *held], [], self._sources)
+
+    def _can_build(self, active: Sequence[Wanted], error: UvFailed) -> bool:
+        """Allow what has no wheel to be built, where it can be; False where nothing was won."""
+        won = False
+        direct = {item.name: item for item in active}
+        for name in error.without_wheel:
+            item = direct.get(name)
+            text = item.text if item else name
+            if text in self._tried:
+                continue
+            self._tried.add(text)
+            if item is not None and not item.loose and name in COMPILED:
+                continue
+            if item is None or self.uv.builds(name, text):
+                self._sources.add(name)
+                won = True
+        return won
 
     def _suspect(self, active: Sequence[Wanted], error: UvFailed) -> int:
         """Return which requirement fails: the one that is named, else found by halving."""
-        named = [n for n, item in enumerate(active) if item.name and error.names(item.name)]
+        lacking = error.without_wheel
+        named = [n for n, item in enumerate(active) if item.name in lacking]
+        named = named or [n for n, item in enumerate(active) if error.names(item.name)]
         if len(named) == 1:
             return named[0]
         good, bad = 0, len(active)  # the first `good` are fine together, the first `bad` are not
@@ -120,3 +144,7 @@ class Solver:
         # One change for each line: a new name and another version are one.
         self.changes = [known for known in self.changes if known.asked != item.asked]
         self.changes.append(Change(item.asked, item.where, "any_version", item.name))
+
+
+def _is_source(item: Wanted) -> bool:
+    return bool(item.url) and not item.url.split("#")[0].endswith(".whl")

@@ -7,7 +7,13 @@ from pathlib import Path
 
 from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 
 _COMMENT = re.compile(r"(^|\s)#.*$")
 _CONDA = re.compile(r"([A-Za-z0-9._-]+)=([0-9][^=\s]*)(=\S+)?")  # conda list --export
@@ -21,11 +27,11 @@ _INDEX = frozenset(
 
 @dataclass(frozen=True)
 class Wanted:
-    """One requirement. Without a name (a URL that tells none) it can be taken as it is only."""
+    """One requirement; ``url`` where it says itself what to install."""
 
     asked: str  # as written
     where: str  # 'requirements.txt line 3'
-    name: str = ""
+    name: str
     extras: str = ""
     specifier: str = ""
     url: str = ""
@@ -40,8 +46,6 @@ class Wanted:
     @property
     def text(self) -> str:
         """The requirement as an installer reads it."""
-        if not self.name:
-            return self.url
         return f"{self.name}{self.extras}" + (f" @ {self.url}" if self.url else self.specifier)
 
     def loosened(self) -> "Wanted":
@@ -131,7 +135,7 @@ class Asked:
         if path.is_dir():
             self.read_package(path.resolve())
         elif path.is_file():
-            self.wanted.append(Wanted(line, where, url=path.resolve().as_uri()))
+            self.wanted.append(_from_url(line, path.resolve().as_uri(), where))
         else:
             self.faults.append(f"{where}: there is no {line!r}.")
 
@@ -166,13 +170,21 @@ def parse(text: str, where: str, *, asked: str = "") -> Wanted | None:
 
 def _from_url(line: str, url: str, where: str) -> Wanted:
     egg = _EGG.search(url)
-    name = canonicalize_name(egg[1]) if egg else ""
-    if url.split("#")[0].endswith(".whl"):
-        try:
-            name = parse_wheel_filename(url.split("#")[0].rsplit("/", 1)[-1])[0]
-        except InvalidWheelFilename:
-            name = ""
-    return Wanted(line, where, name, url=url)
+    return Wanted(line, where, canonicalize_name(egg[1]) if egg else _guess(url), url=url)
+
+
+def _guess(url: str) -> str:
+    """Return the name an address most likely stands for; the installer checks it."""
+    parts = [part for part in url.split("#")[0].split("?")[0].split("/") if part]
+    last = parts[-1]
+    try:
+        if last.endswith(".whl"):
+            return parse_wheel_filename(last)[0]
+        return parse_sdist_filename(last)[0]
+    except (InvalidWheelFilename, InvalidSdistFilename):
+        if "archive" in parts[2:]:  # …/<name>/archive/master.zip
+            last = parts[parts.index("archive") - 1]
+        return canonicalize_name(last.split("@")[0].removesuffix(".git"))
 
 
 def _lines(text: str) -> list[tuple[int, str]]:

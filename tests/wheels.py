@@ -2,8 +2,11 @@
 
 import base64
 import hashlib
+import io
+import tarfile
 import zipfile
 from collections.abc import Mapping, Sequence
+from importlib.metadata import distribution
 from pathlib import Path
 
 
@@ -40,3 +43,32 @@ def wheel(
 def _sum(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return "sha256=" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def sdist(folder: Path, name: str, version: str) -> Path:
+    """Write a source distribution of one module, as old packages have it: a setup.py."""
+    top = f"{name}-{version}"
+    files = {
+        "setup.py": f"from setuptools import setup\n"
+        f"setup(name={name!r}, version={version!r}, py_modules=[{name!r}])\n",
+        f"{name}.py": f"version = {version!r}\n",
+        "PKG-INFO": f"Metadata-Version: 1.0\nName: {name}\nVersion: {version}\n",
+    }
+    path = folder / f"{top}.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for member, text in files.items():
+            entry = tarfile.TarInfo(f"{top}/{member}")
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return path
+
+
+def wheel_of_installed(folder: Path, name: str) -> Path:
+    """Write the wheel an installed distribution came from: builds without a network need it."""
+    found = distribution(name)
+    path = folder / f"{name}-{found.version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in found.files or ():
+            if ".." not in file.parts and file.suffix != ".pyc" and file.locate().is_file():
+                archive.write(file.locate(), str(file))
+    return path
