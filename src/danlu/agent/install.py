@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import danlu
 from danlu.agent.report import Reporter
 from danlu.agent.stage import Stage
-from danlu.agent.workspace import remove
+from danlu.agent.workspace import Workspace, remove, within
 from danlu.errors import PlatformError, Refused, Unavailable
 from danlu.settings import Settings
 from danlu.taskdir.process import MARK
@@ -44,7 +44,8 @@ def install(stage: Stage, settings: Settings, report: Reporter) -> None:
         Refused: something cannot be installed, or not as asked for where that is demanded.
         Unavailable: the network did not answer.
     """
-    if not stage.workspace.task.command.install:
+    asked = stage.workspace.task.command.install
+    if not any(_is_there(stage.workspace, item.path) for item in asked):
         return
     report.begin("install")
     installer = _Installer(stage, settings)
@@ -136,6 +137,13 @@ class _Installer:
             say(f"  {line}")
         if len(lines) > _TOLD:
             say(f"  and {len(lines) - _TOLD} more, in {environment}/packages.json")
+
+
+def _is_there(workspace: Workspace, seen: str) -> bool:
+    """Most jobs ask for nothing: that is seen from here, without a process at their place."""
+    layers = [layer for layer in workspace.overlays if within(seen, layer.seen)]
+    below = [Path(layer.lower + seen[len(layer.seen) :]) for layer in layers]
+    return any(path.exists() for path in (workspace.host(seen), *below))
 
 
 def marks(folder: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Finds versions that install on this Python, relaxing what does not, and installs them."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,6 +83,7 @@ class Solver:
                 picked.append(given[name].text if name in given else f"{name}=={version}")
             self.installed |= {item.name: item.specifier.lstrip("=") for item in alone}
             if picked:
+                shutil.rmtree(target)  # what an earlier try left
                 self.uv.fill(target, picked)
         except UvFailed as error:
             return error
