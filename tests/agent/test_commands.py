@@ -1,6 +1,7 @@
 """Shell commands around a script, by the real agent."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -152,3 +153,13 @@ def test_a_secret_in_a_command_is_not_shown(bench):
     bench.run(files)
 
     assert "the key is ***" in lines(bench, files)
+
+
+def test_a_first_command_may_not_run_longer_than_the_job(bench):
+    bench.limits = replace(bench.limits, run=1)
+    files = bench.plan("print('ran')", before="echo begun; sleep 600", after="echo tidy")
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.TIMED_OUT
+    assert lines(bench, files) == ["begun", "tidy"]

@@ -21,7 +21,8 @@ def run_before(stage: Stage, judge: Callable[[int, Wish | None], Verdict]) -> Ve
         return None
     stage.log.say("prepare command")
     child = stage.enter([_SHELL, "-c", command], stage.environment())
-    status = child.wait(0, stage.workspace.task.limits.grace)
+    limits = stage.workspace.task.limits
+    status = child.wait(limits.run, limits.grace)
     verdict = judge(status, child.told)
     if verdict.reason is Reason.DONE:
         return None
@@ -43,7 +44,8 @@ def run_after(stage: Stage) -> None:
     stage.log.say("finish command")
     left = max(stage.ending.left(), _LEAST)
     child = stage.enter([_SHELL, "-c", command], stage.environment(), heard=wish, left=left)
-    code = exit_code(child.wait(0, stage.workspace.task.limits.grace))
+    limits = stage.workspace.task.limits
+    code = exit_code(child.wait(limits.run, limits.grace))
     if code:
         stage.log.say(f"The finish command ended with exit code {code}; the job goes on.")
 

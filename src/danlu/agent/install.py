@@ -102,7 +102,7 @@ class _Installer:
         env[MARK] = self._stage.environment()[MARK]
         words = [sys.executable, "-I", "-c", _START, str(_SOURCE), step, str(self.folder)]
         child = self._stage.enter(words, env)
-        status = child.wait(0, task.limits.grace)
+        status = child.wait(task.limits.run, task.limits.grace)
         self._stage.ending.check()
         try:
             answer = json.loads(_read(self.folder / f"{step}.json"))
