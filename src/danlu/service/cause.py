@@ -110,8 +110,8 @@ def _next(job: Job, code: str, failure: Failure | None) -> str:
         return f"danlu store ls -r {outputs[0]}" if outputs else f"danlu logs {job.name}"
     if code in ("stopped_by_user", "agent_lost", "store_unavailable", "killed"):
         return f"danlu rerun {job.name}"
-    if code == "prepare_failed" and failure is not None and failure.exit_code is not None:
-        return f"danlu logs {job.name} --tail 50"  # a command of the user's own
+    if code == "prepare_failed" and failure is not None:
+        return f"danlu logs {job.name} --tail 50"  # what was tried is told there
     if code in ("platform_failed", "prepare_failed", "disk_full", "disk_full_somewhere"):
         return "danlu doctor"
     if code == "fetch_failed":
