@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from danlu.dialects import ps_worker
 from danlu.dialects.channels import Channels, read_urls
 from danlu.dialects.code_dir import boot_file_of, last_level
-from danlu.dialects.form import Form, flag, resources_of
+from danlu.dialects.form import Form, flag
 from danlu.job.plan import Command, Fetch, Place, Role
 from danlu.job.spec import JobSpec
 
@@ -50,12 +51,7 @@ def read(request: Mapping[str, Any]) -> JobSpec:
 
 
 def roles(spec: JobSpec) -> Sequence[Role]:
-    nodes = spec.resources.nodes
-    worker = Role("worker", nodes, **resources_of(spec))
-    if nodes == 1:
-        return [worker]
-    # A ps and a worker on every node; the ps shares the node's room and never ends by itself.
-    return [Role("ps", nodes, cpus=0, decides=False), worker]
+    return ps_worker.roles(spec)
 
 
 def command(spec: JobSpec, place: Place) -> Command:
@@ -84,14 +80,7 @@ def command(spec: JobSpec, place: Place) -> Command:
 
 def _devices(place: Place) -> list[tuple[str, str]]:
     """The five flags of the manual's section 2.3; without GPUs ``num_gpus`` is left out there."""
-    found = []
-    if "ps" in place.peers:
-        found = [
-            ("job_name", place.role),
-            ("task_index", str(place.index)),
-            ("ps_hosts", ",".join(place.peers["ps"])),
-            ("worker_hosts", ",".join(place.peers["worker"])),
-        ]
+    found = list(ps_worker.flags(place).items())
     if place.gpus and place.role == "worker":
         found.append(("num_gpus", str(len(place.gpus))))
     return found

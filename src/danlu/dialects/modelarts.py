@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from danlu.dialects import ps_worker
 from danlu.dialects.channels import Channels, read_urls
 from danlu.dialects.code_dir import boot_file_of, last_level
-from danlu.dialects.form import Form, flag, resources_of
+from danlu.dialects.form import Form, flag
 from danlu.job.plan import Command, Fetch, Install, Place, Role
 from danlu.job.spec import JobSpec
 
@@ -65,12 +66,7 @@ def read(request: Mapping[str, Any]) -> JobSpec:
 
 
 def roles(spec: JobSpec) -> Sequence[Role]:
-    nodes = spec.resources.nodes
-    worker = Role("worker", nodes, **resources_of(spec))
-    if nodes == 1:
-        return [worker]
-    # A ps and a worker on every node; the ps shares the node's room and never ends by itself.
-    return [Role("ps", nodes, cpus=0, decides=False), worker]
+    return ps_worker.roles(spec)
 
 
 def command(spec: JobSpec, place: Place) -> Command:
@@ -122,16 +118,10 @@ def _working_dir(spec: JobSpec, code: str) -> str:
 
 
 def _distributed(place: Place) -> Mapping[str, str]:
-    if "ps" not in place.peers:
-        return {}
-    flags = {
-        "job_name": place.role,
-        "task_index": str(place.index),
-        "ps_hosts": ",".join(place.peers["ps"]),
-        "worker_hosts": ",".join(place.peers["worker"]),
-    }
+    flags = ps_worker.flags(place)
     # A parameter server computes nothing: the service tells it of no GPUs.
-    return {**flags, "num_gpus": str(len(place.gpus))} if place.role == "worker" else flags
+    told = flags and place.role == "worker"
+    return {**flags, "num_gpus": str(len(place.gpus))} if told else flags
 
 
 def _environment(place: Place, code: str) -> Mapping[str, str]:
