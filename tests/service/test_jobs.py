@@ -264,3 +264,17 @@ def test_a_rehearsal_and_a_refused_job_make_no_output(house, request_of, tmp_pat
     faults(house, {**request, "cpus": 99})
 
     assert not (tmp_path / "new").exists()
+
+
+def test_a_flavor_may_name_its_cards(house, request_of):
+    house.executor.gpus = ("0", "1", "2", "3")
+
+    job = house.service.submit({**request_of, "flavor": "4*P100"})
+
+    assert job.spec.resources.gpus == 4
+
+
+def test_cards_where_there_are_none_are_told(house, request_of):
+    job = house.service.submit({**request_of, "flavor": "4*P100"})
+
+    assert "4 asked for on each node" in job.notes[0]

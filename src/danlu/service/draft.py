@@ -12,7 +12,7 @@ from danlu.executors.api import Capacity
 from danlu.job.job import Job
 from danlu.job.spec import JobSpec, Resources
 from danlu.service import scan
-from danlu.service.fitting import fit
+from danlu.service.fitting import fit, named
 from danlu.service.sources import Source, Sources, module_files
 from danlu.settings import Settings
 from danlu.storage.archive import Limits
@@ -90,7 +90,7 @@ def fill_resources(
     asked = spec.resources
     notes: list[str] = []
     faults: Found = []
-    flavor = settings.flavors.get(asked.flavor)
+    flavor = named(asked.flavor, settings.flavors)
     if asked.flavor and flavor is None:
         hint = suggestion(asked.flavor, settings.flavors)
         faults.append(("flavor", f"there is no flavor named {asked.flavor!r}. {hint}"))

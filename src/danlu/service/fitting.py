@@ -5,9 +5,24 @@ flavor that does not fit is cut to this machine's share and the job says so; num
 asked for one by one are never changed.
 """
 
+import re
+from collections.abc import Mapping
+
 from danlu.executors.api import Capacity
 from danlu.job.spec import Resources
 from danlu.settings import Flavor, GiB
+
+
+# DLS named its machines by their cards: '4*P100'. What else they had is not written anywhere.
+_CARDS = re.compile(r"([1-9][0-9]?)\s*\*\s*[A-Za-z][A-Za-z0-9-]*")
+
+
+def named(name: str, flavors: Mapping[str, Flavor]) -> Flavor | None:
+    """Return the flavor of this name: one of the table, or so many cards of a kind."""
+    if name in flavors:
+        return flavors[name]
+    cards = _CARDS.fullmatch(name)
+    return Flavor(gpus=int(cards[1])) if cards else None
 
 
 def fit(
