@@ -12,7 +12,6 @@ from danlu.executors.api import Capacity
 from danlu.job.spec import Resources
 from danlu.settings import Flavor, GiB
 
-
 # DLS named its machines by their cards: '4*P100'. What else they had is not written anywhere.
 _CARDS = re.compile(r"([1-9][0-9]?)\s*\*\s*[A-Za-z][A-Za-z0-9-]*")
 
