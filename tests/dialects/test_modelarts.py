@@ -118,6 +118,16 @@ def test_the_environment_is_the_services():
     assert (env["MA_NUM_HOSTS"], env["VC_TASK_INDEX"], env["MA_NUM_GPUS"]) == ("1", "0", "0")
 
 
+def test_variables_of_the_first_generation_are_there_too():
+    env = command(MNIST).env
+
+    assert (env["DLS_TASK_INDEX"], env["DLS_TASK_NUMBER"]) == ("0", "1")
+    assert env["DLS_APP_URL"] == "obs://bucket/mnist-code"
+    assert env["DLS_DATA_URL"] == "obs://bucket/mnist"
+    assert env["DLS_TRAIN_URL"] == "obs://bucket/out"
+    assert (env["BATCH_JOB_ID"], env["BATCH_TASK_CURRENT_INSTANCE"]) == ("j1", "worker-0")
+
+
 def test_a_users_variable_wins():
     assert command({**REQUEST, "env": {"MA_HOME": "/x"}}).env["MA_HOME"] == "/x"
 

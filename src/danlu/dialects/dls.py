@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from danlu.dialects import ps_worker
+from danlu.dialects import first_generation, ps_worker
 from danlu.dialects.channels import Channels, read_urls
 from danlu.dialects.code_dir import boot_file_of, last_level
 from danlu.dialects.form import Form, flag
@@ -65,7 +65,7 @@ def command(spec: JobSpec, place: Place) -> Command:
         run=boot_file,
         args=tuple(flag(name, value) for name, value in told),
         cwd=code,
-        env={**_environment(spec, place), **spec.env},
+        env={"HOME": place.path(HOME), **first_generation.environment(spec, place), **spec.env},
         # Manual, pitfall 2-4-2: its cure for modules that are not found is done already.
         sys_path=tuple(dict.fromkeys((str(PurePosixPath(boot_file).parent), code))),
         fetch=(
@@ -84,22 +84,3 @@ def _devices(place: Place) -> list[tuple[str, str]]:
     if place.gpus and place.role == "worker":
         found.append(("num_gpus", str(len(place.gpus))))
     return found
-
-
-def _environment(spec: JobSpec, place: Place) -> Mapping[str, str]:
-    workers = place.peers.get("worker", (place.host,))
-    several = enumerate(workers) if len(workers) > 1 else ()
-    return {
-        "HOME": place.path(HOME),
-        "DLS_TASK_INDEX": str(place.index),
-        "DLS_TASK_NUMBER": str(len(workers)),
-        "DLS_APP_URL": spec.options["code_origin"],
-        "DLS_DATA_URL": spec.inputs.get("data_url", ""),
-        "DLS_TRAIN_URL": spec.outputs.get("train_url", ""),
-        "BATCH_JOB_ID": place.job_id,
-        "BATCH_TASK_CURRENT_HOST_IP": place.host,
-        "BATCH_TASK_CURRENT_INSTANCE": place.task,
-        **{f"BATCH_CUSTOM{number}_HOSTS": address for number, address in several},
-        "S3_USE_HTTPS": "1",
-        "S3_VERIFY_SSL": "0",
-    }

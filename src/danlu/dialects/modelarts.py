@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from danlu.dialects import ps_worker
+from danlu.dialects import first_generation, ps_worker
 from danlu.dialects.channels import Channels, read_urls
 from danlu.dialects.code_dir import boot_file_of, last_level
 from danlu.dialects.form import Form, flag
@@ -85,7 +85,12 @@ def command(spec: JobSpec, place: Place) -> Command:
         ),
         install=_requirements(boot_file, code),
         cwd=_working_dir(spec, code),
-        env={**_environment(place, code), **hidden, **spec.env},
+        env={
+            **first_generation.environment(spec, place),
+            **_environment(place, code),
+            **hidden,
+            **spec.env,
+        },
         sys_path=tuple(dict.fromkeys((str(PurePosixPath(boot_file).parent), code))),
         fetch=(
             Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),
