@@ -19,13 +19,10 @@ from pages import ROOT, Page, both, page
 EMPTY = Task("j", "job", "modelarts", 1, Place("worker", 0), Command("train.py"))
 
 
+TWO_NODES = Place("worker", 0, job_id="j", peers={"worker": ("h:1",) * 2, "ps": ("h:2",) * 2})
 SERVICES = {
-    "ModelArts": (modelarts, Place("worker", 0, job_id="j"), {"boot_file": "train.py"}),
-    "DLS": (
-        dls,
-        Place("worker", 0, job_id="j", peers={"worker": ("h:1",) * 2, "ps": ("h:2",) * 2}),
-        {"boot_file": "train.py", "nodes": 2},
-    ),
+    "ModelArts": (modelarts, TWO_NODES, {"boot_file": "train.py", "nodes": 2}),
+    "DLS": (dls, TWO_NODES, {"boot_file": "train.py", "nodes": 2}),
     "KDL": (
         kdl,
         Place("master", 0, peers={"worker": ("h:1",), "master": ("h:2",)}),
