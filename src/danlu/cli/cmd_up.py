@@ -1,5 +1,6 @@
 """danlu up: the server with an address other machines and a browser can reach."""
 
+import socket
 from dataclasses import asdict
 
 import click
@@ -23,4 +24,13 @@ def command(session: Session, host: str, port: int | None, rotate_token: bool) -
         return
     session.screen.data(up.link)
     session.screen.say("up.ready", url=up.url)
-    session.screen.say("up.elsewhere", url=up.url, file=session.settings.home / "token")
+    elsewhere = _from_elsewhere(up.url, host or session.settings.host)
+    if elsewhere:
+        session.screen.say("up.elsewhere", url=elsewhere, file=session.settings.home / "token")
+
+
+def _from_elsewhere(url: str, host: str) -> str:
+    """Return how other machines reach the server; empty where they do not."""
+    if host in ("0.0.0.0", "::"):
+        return f"http://{socket.gethostname()}:{url.rpartition(':')[2]}"
+    return "" if host == "localhost" or host.startswith("127.") or host == "::1" else url
