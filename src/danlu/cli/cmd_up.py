@@ -15,15 +15,15 @@ from danlu.cli.session import Session
 @click.option("--rotate-token", is_flag=True, help="Make a new token; the old one ends.")
 @click.pass_obj
 def command(session: Session, host: str, port: int | None, rotate_token: bool) -> None:
-    """Start the server on a TCP address and print the link to it. Jobs go on meanwhile."""
+    """Start the server on a TCP address and print it. Jobs go on meanwhile."""
     from danlu.client.background import bring_up
 
     up = bring_up(session.settings, host, port, rotate=rotate_token)
     if session.json:
         session.screen.json(asdict(up))
         return
-    session.screen.data(up.link)
-    session.screen.say("up.ready", url=up.url)
+    session.screen.data(up.url)
+    session.screen.say("up.ready", url=up.url, file=session.settings.home / "token")
     elsewhere = _from_elsewhere(up.url, host or session.settings.host)
     if elsewhere:
         session.screen.say("up.elsewhere", url=elsewhere, file=session.settings.home / "token")

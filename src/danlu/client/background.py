@@ -28,11 +28,10 @@ _LEAVE_PATIENCE = 20.0
 
 @dataclass(frozen=True)
 class Up:
-    """A server that listens on TCP. ``link`` opens its console; the token stays in the browser."""
+    """A server that listens on TCP."""
 
     url: str
     token: str
-    link: str
 
 
 @dataclass(frozen=True)
@@ -97,11 +96,11 @@ def bring_up(
         if hello is not None:
             same = _listens(settings, asked) and hello["version"] == danlu.__version__
             if same and not fresh:
-                return _up(hello["url"], token)
+                return Up(hello["url"], token)
             _leave(settings)
         _wait_until_free(settings)
         told = _spawn(settings, asked)
-    return _up(told["url"], token)
+    return Up(told["url"], token)
 
 
 def bring_down(settings: Settings) -> int | None:
@@ -261,11 +260,6 @@ def _starter(settings: Settings) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _up(url: str, token: str) -> Up:
-    # After '#': a browser keeps it, no server and no proxy writes it into a log.
-    return Up(url, token, f"{url}/#token={token}")
 
 
 def _listens(settings: Settings, asked: str) -> bool:
