@@ -239,3 +239,14 @@ def test_code_may_come_as_an_archive(person):
     done = person.types("run", "code.tar.gz", "--boot-file", "train.py")
 
     assert done.stdout == "from an archive\n"
+
+
+def test_a_server_whose_socket_was_taken_away_is_replaced(person):
+    """As when a logout removes the user's runtime directory."""
+    script = person.script("import time\ntime.sleep(3)\nprint('done')\n")
+    person.types("run", script, "--name", "lasting", "--detach")
+    first = person.server()
+    os.unlink(json.loads((person.home / "server.json").read_text())["socket"])
+
+    assert person.asks("wait", "lasting")["state"] == "succeeded"
+    assert person.server() != first

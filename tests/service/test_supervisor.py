@@ -1,3 +1,6 @@
+import threading
+import time
+
 import pytest
 
 from danlu.job.state import JobState, Reason
@@ -230,3 +233,25 @@ def _with_dialect(job, name):
     from dataclasses import replace
 
     return replace(job, spec=replace(job.spec, dialect=name))
+
+
+def test_a_supervisor_that_cannot_tidy_up_yet_goes_on(house, request_of):
+    held, troubles = house.executor.held, [OSError("the disk is away")]
+
+    def fails_once():
+        if troubles:
+            raise troubles.pop()
+        return held()
+
+    house.executor.held = fails_once
+    job = house.service.submit(request_of)
+    thread = threading.Thread(target=house.supervisor.run)
+    thread.start()
+    until = time.monotonic() + 30
+    while house.service.get(job.id).state is not JobState.RUNNING and time.monotonic() < until:
+        house.supervisor.wake()
+        time.sleep(0.01)
+    house.supervisor.close()
+    thread.join()
+
+    assert house.service.get(job.id).state is JobState.RUNNING
