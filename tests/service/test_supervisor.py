@@ -255,3 +255,12 @@ def test_a_supervisor_that_cannot_tidy_up_yet_goes_on(house, request_of):
     thread.join()
 
     assert house.service.get(job.id).state is JobState.RUNNING
+
+
+def test_a_job_that_was_just_started_is_looked_at_soon(house, request_of):
+    idle = house.supervisor.tick()
+    house.service.submit(request_of)
+    started = house.supervisor.tick()
+    running = house.supervisor.tick()
+
+    assert started < running < idle

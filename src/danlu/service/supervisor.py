@@ -50,6 +50,7 @@ class Supervisor:
         self._clock = clock
         self._woken = threading.Event()
         self._closed = False
+        self._moved = False  # in this tick
         self._changed: Callable[[], None] = lambda: None
 
     def on_change(self, tell: Callable[[], None]) -> None:
@@ -82,6 +83,7 @@ class Supervisor:
     def tick(self) -> float:
         """Advance every living job as far as it goes now; return seconds until the next look."""
         jobs = self._records.living()
+        self._moved = False
         room = True
         for job in jobs:
             # Nobody overtakes: a large job at the head of the queue gets its room in the end.
@@ -92,7 +94,7 @@ class Supervisor:
         return self._pause(jobs)
 
     def _pause(self, jobs: Sequence[Job]) -> float:
-        if any(job.state is JobState.STARTING for job in jobs):
+        if self._moved or any(job.state is JobState.STARTING for job in jobs):
             return _SOON
         return _LIVING if jobs else _IDLE
 
@@ -194,6 +196,7 @@ class Supervisor:
             log.debug("written by somebody else job=%s", job.id)
             self.wake()
             return None
+        self._moved = True
         reason = saved.reason.value if saved.reason else "-"
         log.info("advance job=%s to=%s reason=%s", saved.id, saved.state.value, reason)
         self._changed()
