@@ -12,6 +12,7 @@ from danlu.cli.main import COMMANDS, app
 from danlu.dialects import dls, kdl, modelarts, modelmaker, ti
 from danlu.job.plan import Command, Place, Task
 from danlu.job.state import Reason
+from danlu.server import replies
 from danlu.service.cards import CARDS
 from danlu.settings import FLAVORS, Settings, size
 from pages import ROOT, Page, both, page
@@ -131,7 +132,7 @@ def test_every_route_has_its_line(found):
     assert {name for name in names(found) if " /v1/" in name} == served
 
 
-OURS = ("danlu.errors", "danlu.server.replies")  # not those that other tests define
+OURS = (errors.__name__, replies.__name__)  # not those that other tests define
 
 
 def error_kinds(kind: type[errors.DanluError] = errors.DanluError) -> list[type[errors.DanluError]]:
