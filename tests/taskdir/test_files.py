@@ -19,7 +19,7 @@ from danlu.job.status import (
 )
 from danlu.taskdir.files import PROTOCOL, TaskDir, newest_attempt, raise_fence, tasks_of
 from danlu.taskdir.local import FileCarrier
-from danlu.taskdir.process import alive
+from danlu.taskdir.process import alive, this_agent
 from danlu.taskdir.store import StoreCarrier
 from danlu.testing.taskdir import MemoryObjects
 
@@ -187,3 +187,20 @@ def test_logs_of_two_attempts_are_two_logs(carrier):
 
     assert TaskDir(carrier, 1, "worker-0").log_reader().read(0).data == b"attempt 1"
     assert TaskDir(carrier, 2, "worker-0").log_reader().read(0).data == b"attempt 2"
+
+
+class ClaimedMeanwhile(FileCarrier):
+    """Somebody claims the task right after each look at it."""
+
+    def get(self, name):
+        seen = super().get(name)
+        if name.endswith("agent.json"):
+            TaskDir(FileCarrier(self.folder), 1, "worker-0").claim(this_agent())
+        return seen
+
+
+def test_a_claim_that_comes_while_one_looks_is_not_taken_for_a_lost_one(tmp_path):
+    files = TaskDir(ClaimedMeanwhile(tmp_path), 1, "worker-0")
+
+    assert files.agent() is None
+    assert files.agent() == this_agent()

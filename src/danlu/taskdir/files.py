@@ -97,10 +97,11 @@ class TaskDir:
 
     def agent(self) -> Agent | None:
         """Return who holds the claim; a claim that cannot be read is held by no living process."""
-        agent = self._read("agent.json", Agent)
-        if agent is None and self.carrier.get(self._at + "agent.json") is not None:
-            return UNKNOWN_AGENT
-        return agent
+        # One look: between two of them a claim may come, and would be taken for one that is lost.
+        data = self.carrier.get(self._at + "agent.json")
+        if data is None:
+            return None
+        return _typed(Agent, load(data)) or UNKNOWN_AGENT
 
     def beat(self, heartbeat: Heartbeat) -> None:
         self._put("heartbeat.json", to_wire(heartbeat))
@@ -134,11 +135,14 @@ class TaskDir:
         return load(self.carrier.get(self._at + name))
 
     def _read(self, name: str, kind: type[T]) -> T | None:
-        data = self._get(name)
-        try:
-            return None if data is None else from_wire(kind, data)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return None
+        return _typed(kind, self._get(name))
+
+
+def _typed(kind: type[T], data: dict[str, Any] | None) -> T | None:
+    try:
+        return None if data is None else from_wire(kind, data)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
 
 
 def raise_fence(carrier: Carrier, attempt: int) -> None:
