@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from danlu.storage.cache import ContentCache
-from danlu.storage.inside import remove
+from danlu.storage.removal import remove
 
 
 @pytest.fixture

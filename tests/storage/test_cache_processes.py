@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from danlu.storage.cache import ContentCache
-from danlu.storage.inside import remove
 from danlu.storage.locate import Stores
+from danlu.storage.removal import remove
 
 URI = "obs://bucket/data"
 SIZES = [0, 1, 300_000, 1 << 20, (1 << 20) + 1, 2_500_000]

@@ -3,13 +3,13 @@
 A script may leave a hundred thousand files; nobody who decides about jobs waits for their removal.
 """
 
-import contextlib
 import logging
 import os
 import secrets
 import threading
-from collections.abc import Iterator
 from pathlib import Path
+
+from danlu.storage.removal import remove
 
 log = logging.getLogger(__name__)
 
@@ -56,56 +56,6 @@ class Rubbish:
                 self._more.clear()
             for folder in list(self._bin.iterdir()):
                 try:
-                    remove_tree(folder)
+                    remove(folder)
                 except OSError as error:
                     log.warning("not removed folder=%s error=%s", folder, error)
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder however deep it is, read-only folders included; links are not followed.
-
-    One step at a time and by descriptor: neither Python's stack nor the longest path set a limit.
-    """
-    parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        _remove(parent, folder.name)
-    finally:
-        os.close(parent)
-
-
-def _remove(parent: int, name: str) -> None:
-    """Pull up what lies deeper, level by level, until only empty folders are left."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-    with contextlib.suppress(PermissionError):
-        os.chmod(name, 0o700, dir_fd=parent)
-    top = os.open(name, flags, dir_fd=parent)
-    try:
-        while folders := list(_unlink_files(top)):
-            for inner in folders:
-                _pull_up(top, inner, flags)
-    finally:
-        os.close(top)
-    os.rmdir(name, dir_fd=parent)
-
-
-def _unlink_files(folder: int) -> Iterator[str]:
-    """Remove the files of a folder and yield the names of its folders."""
-    with os.scandir(folder) as entries:
-        for entry in list(entries):
-            if entry.is_dir(follow_symlinks=False):
-                yield entry.name
-            else:
-                os.unlink(entry.name, dir_fd=folder)
-
-
-def _pull_up(top: int, name: str, flags: int) -> None:
-    """Empty one folder of ``top``: its files go, its folders become folders of ``top``."""
-    os.chmod(name, 0o700, dir_fd=top)
-    handle = os.open(name, flags, dir_fd=top)
-    try:
-        for inner in list(_unlink_files(handle)):
-            os.chmod(inner, 0o700, dir_fd=handle)
-            os.rename(inner, secrets.token_hex(8), src_dir_fd=handle, dst_dir_fd=top)
-    finally:
-        os.close(handle)
-    os.rmdir(name, dir_fd=top)

@@ -23,8 +23,9 @@ from danlu.errors import Refused
 from danlu.storage.archive_reader import Member, Reader, refusal, truncated
 from danlu.storage.archive_tar import TarReader
 from danlu.storage.archive_zip import ZipReader
-from danlu.storage.inside import NEW_FILE, Below, naming, remove, write_all
+from danlu.storage.inside import NEW_FILE, Below, naming, write_all
 from danlu.storage.names import is_name
+from danlu.storage.removal import remove
 
 Keep = Callable[[str, int], bool]  # name and announced size
 

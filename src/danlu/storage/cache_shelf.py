@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from danlu.job.wire import from_wire, to_wire
-from danlu.storage.inside import make_read_only, remove
+from danlu.storage.inside import make_read_only
 from danlu.storage.manifest import Manifest
+from danlu.storage.removal import remove
 
 _POLL = 0.05  # seconds between two looks at a lock another process holds
 

@@ -6,7 +6,6 @@ What a name leads to may change between looking and opening; what a descriptor h
 import contextlib
 import errno
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -77,29 +76,6 @@ class Below:
         if self._open != self._root:
             os.close(self._open)
         self._open, self._at = self._root, ()
-
-
-def remove(folder: Path) -> None:
-    """Remove a directory and all below it, read-only or not; links are removed, not followed.
-
-    What is not there is no error; two callers may remove the same folder at once.
-    """
-    try:
-        if not stat.S_ISDIR(os.lstat(folder).st_mode):
-            os.unlink(folder)
-            return
-    except FileNotFoundError:
-        return
-    with contextlib.suppress(FileNotFoundError):
-        os.chmod(folder, 0o700)
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    remove(Path(entry.path))
-                else:
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(entry.path)
-        os.rmdir(folder)
 
 
 def make_read_only(folder: Path) -> None:
