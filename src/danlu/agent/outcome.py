@@ -11,14 +11,13 @@ from danlu.agent.report import show_size
 from danlu.agent.verdict import full_disk, last_lines
 from danlu.errors import DanluError, StorageError, Unavailable
 from danlu.job.state import Reason
-from danlu.job.status import Failure, Frame, Outcome
-from danlu.taskdir.box import FAILURE, Box
+from danlu.job.status import Failure, Outcome
+from danlu.taskdir.box import Box
 from danlu.taskdir.files import TaskDir
 
 log = logging.getLogger(__name__)
 
 _TAIL = 256 << 10
-_LARGEST_RECORD = 1 << 20  # a script can write into its box too
 
 
 @dataclass(frozen=True)
@@ -60,29 +59,18 @@ def push_failed(verdict: Verdict, error: DanluError | OSError) -> Verdict:
 
 
 def told_by(box: Box) -> Failure | None:
-    """Return what the script's process said of its failure, in the types it should have."""
-    try:
-        if (box.folder / FAILURE).stat().st_size > _LARGEST_RECORD:
-            return None
-    except OSError:
-        return None
+    """Return what the script's process said of its failure, each text within its bounds."""
     told = box.failure()
     if told is None:
         return None
-    try:
-        return Failure(
-            exception=str(told.exception)[:200],
-            message=str(told.message)[:4000],
-            frames=tuple(
-                Frame(str(f.file), int(f.line), str(f.function), str(f.text)[:500], int(f.column))
-                for f in told.frames[:50]
-            ),
-            out_of_memory=told.out_of_memory is True,
-            disk_full=str(told.disk_full or "")[:1000],
-            found=str(told.found or "")[:1000],
-        )
-    except (AttributeError, TypeError, ValueError):
-        return None
+    return Failure(
+        exception=told.exception[:200],
+        message=told.message[:4000],
+        frames=tuple(replace(frame, text=frame.text[:500]) for frame in told.frames[:50]),
+        out_of_memory=told.out_of_memory,
+        disk_full=told.disk_full[:1000],
+        found=told.found[:1000],
+    )
 
 
 def tail_of(files: TaskDir) -> tuple[str, ...]:
