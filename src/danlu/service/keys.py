@@ -6,12 +6,11 @@ record, no plan, no log and no argument list.
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+from danlu.dialects.form import VARIABLE
 
 
 def check_secrets(request: Mapping[str, Any], values: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -24,7 +23,7 @@ def check_secrets(request: Mapping[str, Any], values: Mapping[str, str]) -> list
         if name not in values
     ]
     for name, value in values.items():
-        if not _VARIABLE.fullmatch(name) or name.startswith("DANLU_"):
+        if not VARIABLE.fullmatch(name) or name.startswith("DANLU_"):
             faults.append((f"secrets.{name}", "cannot be the name of a variable of the script."))
         elif not isinstance(value, str) or "\0" in value:
             faults.append((f"secrets.{name}", "must be text without NUL characters."))

@@ -103,6 +103,8 @@ class _Batch:
 
 def _read(reader: LogReader, task: str, start: int, *, closed: bool) -> _Batch:
     chunk = _gather(reader, start)
+    if not chunk.data:
+        return _Batch([], chunk.next, drained=True)
     at_end = chunk.next >= reader.end()
     # What follows a gap, or a batch without any newline, does not complete this line.
     broken = not at_end and (b"\n" not in chunk.data or len(chunk.data) < _BATCH)
@@ -110,7 +112,7 @@ def _read(reader: LogReader, task: str, start: int, *, closed: bool) -> _Batch:
     body, rest = _split(data, whole=broken or (closed and at_end))
     clock = _Clock(reader)
     lines = []
-    if chunk.skipped and start >= 0:
+    if chunk.skipped:
         gap = f"[danlu] {chunk.skipped} bytes of output were dropped here (log_limit)"
         lines.append(_Timed(clock.at(chunk.start), task, chunk.start - 1, gap))
     offset = chunk.start
@@ -157,7 +159,7 @@ def _gather(reader: LogReader, start: int) -> Chunk:
     """Read over the ends of segments, up to a batch or to a gap."""
     first = reader.read(start, _BATCH)
     pieces, size = [first.data], len(first.data)
-    while size < _BATCH:
+    while 0 < size < _BATCH:
         more = reader.read(first.start + size, _BATCH - size)
         if not more.data or more.skipped:
             break
