@@ -17,10 +17,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 unexport VIRTUAL_ENV
 
-.PHONY: demo test test-long check bench docs lock clean install install-dev install-ray
+.PHONY: demo test test-long check bench docs lock clean install install-tf install-dev install-ray
 .DELETE_ON_ERROR:
 
-demo: install  ## runs the example of each service that is there, and prints a table
+demo: install-tf  ## runs the example of each service that is there, and prints a table
 	$(BIN)/danlu demo
 
 test: check install-ray  ## everything but the long tests
@@ -43,6 +43,7 @@ docs: install-dev  ## links, both languages, every command, setting, route and t
 	$(BIN)/pytest -q tests/test_docs.py tests/test_reference.py tests/test_architecture.py
 
 install: $(VENV)/.run
+install-tf: $(VENV)/.tf
 install-dev: $(VENV)/.dev
 install-ray: $(VENV)/.ray
 
@@ -62,7 +63,11 @@ $(VENV)/.run: $(VENV)/.uv requirements/run.lock pyproject.toml
 	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.run requirements/dev.lock
+$(VENV)/.tf: $(VENV)/.run requirements/tf.lock
+	$(INSTALL) --require-hashes -r requirements/tf.lock
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.tf requirements/dev.lock
 	$(INSTALL) --require-hashes -r requirements/dev.lock
 	@touch $@
 
@@ -73,9 +78,11 @@ $(VENV)/.ray: $(VENV)/.dev requirements/ray.lock
 lock: $(VENV)/.uv  ## newest versions that pyproject.toml allows; each layer keeps to the one below
 	$(LOCK) requirements/bootstrap.in -o requirements/bootstrap.lock
 	$(LOCK) pyproject.toml --extra server --group build -o requirements/run.lock
-	$(LOCK) pyproject.toml --extra server --group build --group dev \
-	    -c requirements/run.lock -o requirements/dev.lock
-	$(LOCK) pyproject.toml --extra server --extra ray --group build --group dev \
+	$(LOCK) pyproject.toml --extra server --extra tf --group build \
+	    -c requirements/run.lock -o requirements/tf.lock
+	$(LOCK) pyproject.toml --extra server --extra tf --group build --group dev \
+	    -c requirements/tf.lock -o requirements/dev.lock
+	$(LOCK) pyproject.toml --extra server --extra tf --extra ray --group build --group dev \
 	    -c requirements/dev.lock -o requirements/ray.lock
 
 clean:
