@@ -1,0 +1,127 @@
+"""Puts back what TensorFlow 1.15 had in its own modules and TensorFlow 2.21 has elsewhere.
+
+Scripts of that time, and tf_slim 1.1 itself, take names from ``tensorflow.python``: where a name
+has only moved, it is put back into its old module. Public API is not touched.
+"""
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+Moves = dict[str, dict[str, Iterable[str]]]
+
+# Old module -> module of 2.21 that has the names now -> names; all below tensorflow.python.
+_MOVED: Moves = {
+    "ops.array_ops": {"ops.array_ops_stack": ("stack", "unstack")},
+    "ops.control_flow_ops": {
+        "ops.control_flow_assert": ("Assert",),
+        "ops.cond": ("cond", "cond_for_tf_v2"),
+        "ops.while_loop": ("while_loop", "while_loop_v2"),
+        "ops.control_flow_case": ("case", "case_v2"),
+        "ops.control_flow_switch_case": ("switch_case",),
+    },
+    "ops.custom_gradient": {"ops.handle_data_util": ("copy_handle_data",)},
+    "ops.gradients_util": {"eager.backprop_util": ("IsTrainable",)},
+    "ops.math_ops": {"ops.bincount_ops": ("bincount_v1",)},
+    "ops.nn_impl": {
+        "ops.nn_impl_distribute": ("compute_average_loss", "scale_regularization_loss"),
+    },
+    "ops.random_ops": {"ops.random_crop_ops": ("random_crop",)},
+    "ops.variable_scope": {
+        "ops.resource_variables_toggle": (
+            "enable_resource_variables",
+            "resource_variables_enabled",
+            "disable_resource_variables",
+        ),
+        "ops.ref_variable": ("default_variable_creator",),
+    },
+    "ops.variables": {
+        "ops.variable_v1": ("VariableV1", "is_variable_initialized"),
+        "ops.ref_variable": ("RefVariable", "default_variable_creator"),
+    },
+    "framework.graph_util": {"framework.convert_to_constants": ("convert_variables_to_constants",)},
+    "framework.graph_util_impl": {
+        "framework.convert_to_constants": ("convert_variables_to_constants",),
+    },
+    "framework.ops": {
+        "framework.tensor": ("Tensor", "enable_tensor_equality", "disable_tensor_equality"),
+        "framework.stack": ("default_session",),
+        "framework.indexed_slices": (
+            "IndexedSlices",
+            "IndexedSlicesValue",
+            "convert_to_tensor_or_indexed_slices",
+            "convert_n_to_tensor_or_indexed_slices",
+            "internal_convert_to_tensor_or_indexed_slices",
+            "internal_convert_n_to_tensor_or_indexed_slices",
+        ),
+        "framework.tensor_conversion": ("convert_to_tensor_v2",),
+        "framework.tensor_conversion_registry": ("register_tensor_conversion_function",),
+    },
+    "framework.tensor_util": {"ops.shape_util": ("shape_tensor", "maybe_set_static_shape")},
+    "saved_model.utils_impl": {
+        "saved_model.path_helpers": (
+            "get_or_create_variables_dir",
+            "get_variables_dir",
+            "get_variables_path",
+            "get_or_create_assets_dir",
+            "get_assets_dir",
+        ),
+    },
+}
+
+
+def restore() -> None:
+    """Put everything back; called once TensorFlow has been loaded. Harmless a second time."""
+    _put_back_moved_names()
+    _name_variables_as_before()
+    _name_sequences_as_before()
+    _name_shapes_as_before()
+    _find_batch_normalization()
+
+
+def _put_back_moved_names() -> None:
+    """TensorFlow 2.21 split its large modules; what is still there is left as it is."""
+    for old, sources in _MOVED.items():
+        module = _internal(old)
+        for source, names in sources.items():
+            for name in names:
+                if not hasattr(module, name):
+                    setattr(module, name, getattr(_internal(source), name))
+
+
+def _name_variables_as_before() -> None:
+    """``variable_scope.variable`` was VariableV1 itself; tf_slim 1.1 makes its variables with it."""
+    scope = _internal("ops.variable_scope")
+    if not hasattr(scope, "variable"):
+        scope.variable = _internal("ops.variable_v1").VariableV1
+
+
+def _name_sequences_as_before() -> None:
+    """``nest.is_sequence`` became ``nest.is_nested`` in TensorFlow 2.5 and left in 2.13."""
+    for name in ("util.nest", "data.util.nest"):
+        nest = _internal(name)
+        if not hasattr(nest, "is_sequence"):
+            nest.is_sequence = nest.is_nested
+
+
+def _name_shapes_as_before() -> None:
+    """``tensor_shape.scalar`` and its like were shorthands that TensorFlow 2.3 dropped."""
+    shapes = _internal("framework.tensor_shape")
+    makers = {
+        "scalar": lambda: shapes.TensorShape([]),
+        "vector": lambda length: shapes.TensorShape([length]),
+        "matrix": lambda rows, columns: shapes.TensorShape([rows, columns]),
+    }
+    for name, make in makers.items():
+        if not hasattr(shapes, name):
+            setattr(shapes, name, make)
+
+
+def _find_batch_normalization() -> None:
+    """TensorFlow 2.21 looks in ``tf_keras.legacy_tf_layers``; tf-keras 2.21 keeps it in ``src``."""
+    layers = _internal("layers.normalization")
+    layers.normalization = import_module("tf_keras.src.legacy_tf_layers.normalization")
+
+
+def _internal(name: str) -> Any:
+    return import_module(f"tensorflow.python.{name}")
