@@ -1,0 +1,119 @@
+"""Loads the modules of the user's own code: repaired where they need it, else as Python does.
+
+Python 2 looked for ``import network`` beside the importing file first. A module that is found
+nowhere else is looked for there, when the file belongs to a package.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _frozen_importlib import ModuleSpec  # importlib.machinery itself may not be loaded yet
+from _frozen_importlib_external import PathFinder, SourceFileLoader
+
+from danlu_runtime import notes, own_code, repair
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType, FrameType, ModuleType
+
+_RUNTIME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def install(code_folder: str) -> None:
+    """Take over modules below the folder; a second call with the same folder changes nothing."""
+    os.environ.setdefault(own_code.VARIABLE, code_folder)
+    if any(isinstance(finder, CodeFinder) for finder in sys.meta_path):
+        return
+    siblings = SiblingFinder()
+    at = next((n for n, one in enumerate(sys.meta_path) if one is PathFinder), len(sys.meta_path))
+    sys.meta_path.insert(at, CodeFinder(siblings))
+    sys.meta_path.append(siblings)
+
+
+class CodeLoader(SourceFileLoader):
+    """Python's own loader, with its bytecode cache, for every file that needs no repair."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        path = self.get_filename(fullname)
+        if not any(sign in self.get_data(path) for sign in repair.SIGNS):
+            try:
+                return super().get_code(fullname)
+            except (SyntaxError, ValueError):
+                pass
+        return repair.compile_mended(self.get_data(path), path) or super().get_code(fullname)
+
+
+class CodeFinder:
+    """Stands before Python's finder of files and gives what that finds, with our loader."""
+
+    def __init__(self, siblings: SiblingFinder) -> None:
+        self._siblings = siblings
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        known = self._siblings.below_a_known_one(name)
+        if known is not None:
+            return known
+        spec = PathFinder.find_spec(name, path, target)
+        if (
+            spec is not None
+            and type(spec.loader) is SourceFileLoader
+            and own_code.contains(spec.loader.path)
+        ):
+            spec.loader = CodeLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+class SiblingFinder:
+    """Stands last: finds ``network`` beside a module of a package, as Python 2 did."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, str] = {}
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        frame = _importing_frame()
+        if path is not None or frame is None or not own_code.contains(frame.f_code.co_filename):
+            return None
+        package = str(frame.f_globals.get("__package__") or "")
+        where = getattr(sys.modules.get(package), "__path__", None)
+        if not where or PathFinder.find_spec(f"{package}.{name}", where) is None:
+            return None
+        self._found[name] = f"{package}.{name}"
+        text = f"`import {name}` found {package}.{name} beside the file, as Python 2 did"
+        notes.note("repaired", text, frame.f_code.co_filename, frame.f_lineno)
+        return ModuleSpec(name, _Alias(f"{package}.{name}"), is_package=True)  # type: ignore[arg-type]
+
+    def below_a_known_one(self, name: str) -> ModuleSpec | None:
+        """Return ``network.layers`` as ``trainer.network.layers``: one module, not two copies."""
+        top, _, rest = name.partition(".")
+        if not rest or top not in self._found:
+            return None
+        return ModuleSpec(name, _Alias(f"{self._found[top]}.{rest}"), is_package=True)  # type: ignore[arg-type]
+
+
+class _Alias:
+    def __init__(self, real: str) -> None:
+        self._real = real
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        __import__(self._real)
+        sys.modules[module.__name__] = sys.modules[self._real]
+
+
+def _importing_frame() -> FrameType | None:
+    """Return the frame that imports: the first that is neither Python's importer nor ours."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith("<frozen importlib") and not name.startswith(_RUNTIME):
+            return frame
+        frame = frame.f_back
+    return None
