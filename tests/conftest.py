@@ -1,6 +1,12 @@
 """What holds for all tests."""
 
+import os
+from collections.abc import Iterator
+from types import ModuleType
+
 import pytest
+
+from forked import INSIDE, VERSIONS, Template
 
 # Here and not beside each contract: whichever folder is collected first imports it.
 pytest.register_assert_rewrite("danlu.testing")
@@ -11,3 +17,46 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("ray"):
             item.add_marker(pytest.mark.xdist_group("ray"))
+
+
+@pytest.fixture(scope="session")
+def templates() -> Iterator[dict[str, Template]]:
+    """Processes that have TensorFlow imported, by fixture; started when a test needs one."""
+    started: dict[str, Template] = {}
+    yield started
+    for template in started.values():
+        template.close()
+
+
+@pytest.fixture
+def tf(templates: object) -> ModuleType | None:
+    """TensorFlow as a script of the first generation gets it; the test runs in a fork."""
+    return _imported()
+
+
+@pytest.fixture
+def tf2(templates: object) -> ModuleType | None:
+    """Plain TensorFlow 2 likewise."""
+    return _imported()
+
+
+def _imported() -> ModuleType | None:
+    if INSIDE not in os.environ:
+        return None  # the test itself is run elsewhere
+    import tensorflow
+
+    return tensorflow
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    wanted = next((name for name in VERSIONS if name in pyfuncitem.fixturenames), None)
+    if wanted is None or INSIDE in os.environ:
+        return None
+    templates: dict[str, Template] = pyfuncitem.funcargs["templates"]
+    if wanted not in templates:
+        templates[wanted] = Template(VERSIONS[wanted])
+    code, output = templates[wanted].run(pyfuncitem.nodeid)
+    if code:
+        pytest.fail(output or f"exit code {code}", pytrace=False)
+    return True

@@ -2,6 +2,8 @@
 
 Packages installed for the task are found last: after the script's own modules, Python's and the
 runtime's, none of which they can replace. PYTHONPATH itself would put them before all of these.
+Then the runtime prepares what old scripts need; another Python, which does not have it, runs as
+it is.
 """
 
 import os
@@ -17,6 +19,16 @@ def _extend():
         site.addsitedir(folder)
 
 
+def _activate():
+    try:
+        from danlu_runtime import activate
+    except ImportError as error:
+        if error.name != "danlu_runtime":
+            raise
+    else:
+        activate.start()
+
+
 def _go_on():
     """Run the module of this name that would have been found without us."""
     for finder in sys.meta_path:
@@ -27,4 +39,5 @@ def _go_on():
 
 
 _extend()
+_activate()
 _go_on()

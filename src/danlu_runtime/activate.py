@@ -1,0 +1,59 @@
+"""What every Python process of a task does before anything else: prepare, import nothing heavy.
+
+``startup/sitecustomize.py`` calls :func:`start`. The variables it reads are described in
+docs/reference/environment.md.
+"""
+
+import os
+import sys
+
+from danlu_runtime.finder import Finder
+
+TENSORFLOW = "DANLU_TENSORFLOW"
+CODE = "DANLU_CODE"
+_KERAS_3 = (2, 16)  # the first TensorFlow that came with Keras 3
+
+finder = Finder()
+
+
+def start() -> None:
+    """Install the finder; does nothing in a process that is not a task's, or a second time."""
+    version = os.environ.get(TENSORFLOW, "")
+    if finder in sys.meta_path or not (version or os.environ.get(CODE)):
+        return
+    from danlu_runtime.old import AFTER, SERVED
+
+    finder.amend(AFTER)
+    finder.served.update(SERVED)
+    if version:
+        _choose(version)
+    sys.meta_path.insert(0, finder)
+    if os.environ.get(CODE):
+        from danlu_runtime.repair import loader
+
+        loader.install(os.environ[CODE])
+
+
+def is_first_generation(version: str) -> bool:
+    """Tell whether a version is of the TensorFlow whose API ended with 1.15."""
+    return version.partition(".")[0] in ("0", "1")
+
+
+def _choose(version: str) -> None:
+    # Only where the user asked for nothing: ``-e TF_CPP_MIN_LOG_LEVEL=0`` shows everything.
+    quiet = "TF_CPP_MIN_LOG_LEVEL" not in os.environ
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if is_first_generation(version):
+        os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+        finder.amend({"tensorflow": "danlu_runtime.tf1:enter"})
+        finder.resolvers["tensorflow"] = "danlu_runtime.tf1.paths:resolve"
+    else:
+        numbers = [int(part) if part.isdigit() else 0 for part in version.split(".")[:2]]
+        if tuple(numbers) < _KERAS_3:
+            os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+        finder.amend({"tensorflow": "danlu_runtime.tf2:enter"})
+        finder.resolvers["tensorflow"] = "danlu_runtime.tf2:resolve"
+    if os.environ.get("TF_USE_LEGACY_KERAS") == "1":
+        finder.resolvers["keras"] = "danlu_runtime.keras2:resolve"
+    if quiet:
+        finder.around["tensorflow"] = "danlu_runtime.quiet:without_noise"

@@ -1,0 +1,131 @@
+"""Changes what ``import`` gives, and only when it is asked for.
+
+Three things: a module is amended once it has been loaded (``after``), a name that no longer
+exists is served by a module of ours (``served``), and everything below ``tensorflow`` may be
+asked of a resolver. Nothing is imported before the script imports it, and nothing of the standard
+library is imported here that a user's own module of the same name could meet.
+"""
+
+from __future__ import annotations
+
+import sys
+from _frozen_importlib import ModuleSpec  # importlib.machinery itself may not be loaded yet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
+    from typing import Any
+
+
+class Finder:
+    """First on ``sys.meta_path``; holds ``"package.module:function"`` texts, loaded on use."""
+
+    def __init__(self) -> None:
+        self.after: dict[str, list[str]] = {}
+        self.around: dict[str, str] = {}  # context managers
+        self.served: dict[str, str] = {}
+        # Top-level package -> function that gives the module for a name, or None.
+        self.resolvers: dict[str, str] = {}
+        self.loading: set[str] = set()  # amended modules that are being loaded just now
+
+    def amend(self, hooks: Mapping[str, str]) -> None:
+        for name, hook in hooks.items():
+            self.after.setdefault(name, []).append(hook)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        resolver = self.resolvers.get(name.partition(".")[0])
+        # TensorFlow finds its own parts, and Keras 3, by their real names.
+        if resolver is not None and "tensorflow" not in self.loading:
+            module = load(resolver)(name)
+            if module is not None:
+                return _spec(name, _Serving(module))
+        if name in self.after:
+            spec = self._others(name, path, target)
+            if spec is not None and spec.loader is not None:
+                around = self.around.get(name, "")
+                spec.loader = _Amending(spec.loader, self.after[name], around, self.loading)
+                return spec
+        if name in self.served and self._others(name, path, target) is None:
+            return _spec(name, _Serving(self.served[name]))
+        return None
+
+    def _others(self, name: str, path: Sequence[str] | None, target: Any) -> ModuleSpec | None:
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+
+def load(hook: str) -> Callable[..., Any]:
+    """Return the function that ``"package.module:function"`` names."""
+    name, _, function = hook.partition(":")
+    __import__(name)
+    return getattr(sys.modules[name], function)  # type: ignore[no-any-return]
+
+
+def _spec(name: str, loader: _Serving) -> ModuleSpec:
+    return ModuleSpec(name, loader, is_package=True)  # type: ignore[arg-type]
+
+
+class _Amending:
+    """Loads as the real loader does, then calls the hooks; leaves no trace on the module."""
+
+    def __init__(self, loader: Any, hooks: Sequence[str], around: str, loading: set[str]) -> None:
+        self._loader = loader
+        self._loading = loading
+        self._hooks = hooks
+        self._around = around
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        create = getattr(self._loader, "create_module", None)
+        return create(spec) if create is not None else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loading.add(module.__name__)
+        try:
+            self._execute(module)
+        finally:
+            self._loading.discard(module.__name__)
+        for hook in self._hooks:
+            replaced = load(hook)(module)
+            if replaced is not None:
+                sys.modules[module.__name__] = module = replaced
+
+    def _execute(self, module: ModuleType) -> None:
+        if not self._around:
+            return self._loader.exec_module(module)  # type: ignore[no-any-return]
+        with load(self._around)():
+            return self._loader.exec_module(module)  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+
+class _Serving:
+    """Gives a module that exists under another name.
+
+    The import system would write its own spec into a module that ``create_module`` returns: so
+    the real one is put in place when the empty one is executed.
+    """
+
+    def __init__(self, module: ModuleType | str) -> None:
+        self._module = module
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        served = self._module
+        if isinstance(served, str):
+            __import__(served)
+            served = sys.modules[served]
+        sys.modules[module.__name__] = served

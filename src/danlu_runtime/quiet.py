@@ -1,0 +1,63 @@
+"""Keeps TensorFlow's noise out of a log; every other line stays as it is.
+
+What C++ prints while TensorFlow is loaded has no switch in 2.21, so standard error is set aside
+meanwhile and given back without the known lines. Turned off by TF_CPP_MIN_LOG_LEVEL, whatever its
+value: who sets it wants to decide.
+"""
+
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_NOISE = re.compile(
+    rb"WARNING: All log messages before absl::InitializeLog\(\)"
+    rb"|[IW]\d{4} \d\d:\d\d:[\d.]+ +\d+ \w+\.cc:\d+\] "
+    rb"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IW] \S+\.cc:\d+\] "
+    rb"|To enable the following instructions: "
+)
+_DEPRECATION_WALLS = (
+    r".*`tf\.layers\..*` is deprecated",
+    r".*`layer\.\w+` is deprecated",
+    r".*`tf\.nn\.rnn_cell\..*` is deprecated",
+    r".*`Model\.\w+` is deprecated",
+    r".*The name tf\.[\w.]+ is deprecated",
+)
+
+
+@contextmanager
+def without_noise() -> Iterator[None]:
+    """Load TensorFlow inside."""
+    with _kept_standard_error():
+        yield
+        _hush_python()
+
+
+def _hush_python() -> None:
+    for wall in _DEPRECATION_WALLS:
+        warnings.filterwarnings("ignore", message=wall)
+    from tensorflow.python.util import deprecation
+
+    deprecation._PRINT_DEPRECATION_WARNINGS = False
+
+
+@contextmanager
+def _kept_standard_error() -> Iterator[None]:
+    try:
+        own = os.dup(2)
+    except OSError:  # closed by the script
+        yield
+        return
+    with tempfile.TemporaryFile() as aside:
+        os.dup2(aside.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(own, 2)
+            os.close(own)
+            aside.seek(0)
+            for line in aside:
+                if not _NOISE.match(line):
+                    os.write(2, line)

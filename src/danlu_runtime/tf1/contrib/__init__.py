@@ -1,0 +1,6 @@
+"""tf.contrib: one module per submodule, written on what TensorFlow 2.21 and tf-slim still have.
+
+``GONE`` names the submodules that cannot be had any more, with what to use instead.
+"""
+
+GONE: dict[str, str] = {}

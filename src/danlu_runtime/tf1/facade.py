@@ -1,0 +1,79 @@
+"""The module a script gets as ``tensorflow``: names of 1.x first, then those of 2.x."""
+
+import importlib
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from danlu.errors import suggestion
+from danlu_runtime.tf1.before_one import OLDER
+from danlu_runtime.tf1.gone import GoneName, sentence
+
+_MODULES = ("contrib", "core", "estimator", "examples", "keras", "python")  # imported on use
+_GONE = {
+    "Tensor_Array": "Use tf.TensorArray.",
+}
+
+
+class Facade(ModuleType):
+    """Names are looked up once and kept. What a script sets stays set, as on any module."""
+
+    def __init__(self, real: ModuleType, version: str) -> None:
+        super().__init__("tensorflow", real.__doc__)
+        self.__dict__.update(
+            __file__=real.__file__,
+            __path__=real.__path__,
+            __package__="tensorflow",
+            __spec__=real.__spec__,
+            __loader__=real.__loader__,
+            __version__=version,
+            VERSION=version,
+            compat=real.compat,
+            _real=real,
+        )
+        real.compat.v1.estimator = Late("tensorflow.estimator")
+
+    def __getattr__(self, name: str) -> Any:
+        real = self.__dict__["_real"]
+        if name in _MODULES:
+            return importlib.import_module(f"tensorflow.{name}")
+        for place in (real.compat.v1, real):
+            try:
+                value = getattr(place, name)
+            except AttributeError:
+                continue
+            self.__dict__[name] = value
+            return value
+        if name in OLDER:
+            self.__dict__[name] = value = OLDER[name]()
+            return value
+        return self._import_or_refuse(name)
+
+    def _import_or_refuse(self, name: str) -> Any:
+        # ``import tensorflow.python.x`` puts no name into this module where it was loaded before.
+        loaded = sys.modules.get(f"tensorflow.{name}")
+        if loaded is not None:
+            return loaded
+        if name in _GONE:
+            raise GoneName(sentence(f"tf.{name}", _GONE[name]))
+        hint = "" if name.startswith("__") else suggestion(name, dir(self))
+        text = f"module 'tensorflow' has no attribute {name!r}"
+        raise AttributeError(f"{text}. {hint}" if hint else text, name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        real = self.__dict__["_real"]
+        names = {*dir(real.compat.v1), *dir(real), *_MODULES, *OLDER}
+        return sorted(name for name in names if not name.startswith("_"))
+
+
+class Late(ModuleType):
+    """A module that is imported when something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("__path__", "__file__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+Maker = Callable[[], Any]

@@ -1,0 +1,73 @@
+"""Which module a path below ``tensorflow`` means in TensorFlow 1.
+
+The finder asks for every name that is not loaded yet; None leaves it to Python's own finders.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+
+# Folders of the installed package: its own modules live there under the same names.
+_OWN = frozenset(
+    "_api compat compiler core distribute dtensor lite python security tools tsl".split()
+)
+_V1 = "tensorflow._api.v2.compat.v1"
+_KERAS = "tf_keras.api._v1.keras"
+_EXAMPLES = "danlu_runtime.tf1.examples"
+# Modules of TensorFlow's inside that moved or were misspelt in print.
+_MOVED = {
+    "python.util.compact": "tensorflow.python.util.compat",  # the KDL manual's spelling
+    "python.ops.rnn_cell": "tensorflow.compat.v1.nn.rnn_cell",
+    "python.ops.seq2seq": "danlu_runtime.tf1.contrib.legacy_seq2seq",
+    "python.platform.default._flags": "tensorflow.python.platform.flags",
+}
+
+
+def resolve(name: str) -> ModuleType | None:
+    """Return the module served as ``name``; None where the installed one is right."""
+    if name == "tensorflow":
+        return None
+    path = name.removeprefix("tensorflow.")
+    first, _, rest = path.partition(".")
+    if first == "contrib":
+        from danlu_runtime.tf1.view import contrib
+
+        return contrib(rest.split(".") if rest else [])
+    if first == "estimator":
+        return _estimator(rest)
+    if first == "keras":
+        from danlu_runtime.keras2 import below
+
+        return below(_KERAS, rest)
+    if first == "examples":
+        return _if_there(f"{_EXAMPLES}.{rest}" if rest else _EXAMPLES)
+    if first == "python":
+        return _private(path)
+    if first in _OWN:
+        return None
+    return _if_there(f"{_V1}.{path}")
+
+
+def _private(path: str) -> ModuleType | None:
+    if path in _MOVED:
+        return importlib.import_module(_MOVED[path])
+    if path == "python.estimator" or path.startswith("python.estimator."):
+        from danlu_runtime.tf1.estimator import private
+
+        return private(path.removeprefix("python.estimator").lstrip("."))
+    return None
+
+
+def _estimator(rest: str) -> ModuleType | None:
+    from danlu_runtime.tf1.estimator import public
+
+    return public(rest)
+
+
+def _if_there(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            return sys.modules.get(name)
+        raise

@@ -1,0 +1,25 @@
+"""Plain TensorFlow 2, with what 2.0-2.15 had besides: ``tf.estimator``."""
+
+import os
+from types import ModuleType
+
+
+def enter(real: ModuleType) -> None:
+    from danlu_runtime.tf1.facade import Late
+
+    real.estimator = Late("tensorflow.estimator")  # type: ignore[attr-defined]
+    real.compat.v1.estimator = Late("tensorflow.compat.v1.estimator")
+    version = os.environ["DANLU_TENSORFLOW"]
+    real.__version__ = version if version.count(".") > 1 else f"{version}.0"  # type: ignore[attr-defined]
+
+
+def resolve(name: str) -> ModuleType | None:
+    if name == "tensorflow.estimator" or name.startswith("tensorflow.estimator."):
+        from danlu_runtime.tf1.estimator import second
+
+        return second()
+    if name.startswith("tensorflow.compat.v1.estimator"):
+        from danlu_runtime.tf1.estimator import public
+
+        return public(name.removeprefix("tensorflow.compat.v1.estimator").lstrip("."))
+    return None

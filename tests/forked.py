@@ -1,0 +1,100 @@
+"""Runs a test in a fork of a process that has TensorFlow imported: seconds are paid once.
+
+``Template`` is started with the first test that needs it, one for each generation of TensorFlow,
+and ends with the tests. A test with the fixture ``tf`` or ``tf2`` is run there by a pytest of its
+own, so that fixtures, parameters and the reading of assertions are those of any other test.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import danlu_runtime
+
+ROOT = Path(__file__).parents[1]
+STARTUP = Path(danlu_runtime.__file__).parent / "startup"
+INSIDE = "DANLU_TEST_FORK"
+VERSIONS = {"tf": "1.15.5", "tf2": "2.15.0"}
+
+
+class Template:
+    def __init__(self, version: str) -> None:
+        drop = ("PYTHONDONTWRITEBYTECODE", "TF_CPP_MIN_LOG_LEVEL", "TF_USE_LEGACY_KERAS")
+        env = {name: value for name, value in os.environ.items() if name not in drop}
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            env={
+                **env,
+                "PYTHONPATH": str(STARTUP),
+                "DANLU_TENSORFLOW": version,
+                INSIDE: version,
+                # A fork has one core's worth of work, and there are as many tests as cores.
+                "OMP_NUM_THREADS": "1",
+                "TF_NUM_INTEROP_THREADS": "2",
+                "TF_NUM_INTRAOP_THREADS": "2",
+            },
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, node: str) -> tuple[int, str]:
+        """Return the exit code of one test and what it printed."""
+        assert self._process.stdin
+        assert self._process.stdout
+        with tempfile.TemporaryDirectory(prefix="danlu-test-") as folder:
+            order = {"node": node, "folder": folder}
+            self._process.stdin.write(json.dumps(order) + "\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+            output = Path(folder, "output")
+            text = output.read_text(errors="replace") if output.exists() else ""
+        if not answer:
+            return 1, f"The process with TensorFlow has ended: {self._process.wait()}\n{text}"
+        return json.loads(answer)["code"], text
+
+    def close(self) -> None:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+def _serve() -> None:
+    import numpy  # noqa: F401
+    import pytest  # noqa: F401
+    import tensorflow  # noqa: F401
+
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        order = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            os._exit(_run(order["node"], order["folder"]))
+        _, status = os.waitpid(child, 0)
+        answers.write(json.dumps({"code": os.waitstatus_to_exitcode(status)}) + "\n")
+        answers.flush()
+
+
+def _run(node: str, folder: str) -> int:
+    import pytest
+
+    output = os.open(f"{folder}/output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((null, 0), (output, 1), (output, 2)):
+        os.dup2(source, target)
+    options = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-W", "ignore"]
+    code = pytest.main([*options, f"--basetemp={folder}/tmp", node])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return int(code)
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    _serve()
