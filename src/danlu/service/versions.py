@@ -1,0 +1,166 @@
+"""TensorFlow 1 or 2: which of them the code of a job was written for, and how one can tell.
+
+What the user says comes first, then the service, then this look at the code: at the file to start
+and the modules it imports, and where those do not mention TensorFlow, at everything. Names that
+only one of the two has decide; where both kinds are there, the more of them, and TensorFlow 1 in a
+draw: its facade has the names of TensorFlow 2 as well, and not the reverse. Code that uses nothing
+but Keras runs on TensorFlow 2 with Keras 2. Pure; docs/guides/translation.md.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from danlu.job.framework import TENSORFLOW_1, TENSORFLOW_2
+from danlu.service.python_text import Import, Reading, Use, read
+from danlu.service.version_names import (
+    METHODS_ONE,
+    METHODS_TWO,
+    ONE,
+    PACKAGES_ONE,
+    TWO,
+    TWO_CLASSES,
+)
+
+MENTION = re.compile(rb"tensorflow|keras|moxing|tf_slim|tflearn|tensorpack|tensor2tensor")
+
+_CLASS = re.compile(rf"({'|'.join(TWO_CLASSES)})\.[A-Z]")
+_COMPAT = {"tensorflow.compat.v1": "one", "tensorflow.compat.v2": "two"}
+_MODULES = 200  # files that are followed from the one to start
+
+Read = Callable[[str], str | None]  # a file of the code by its name; None: not there
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A name that tells something, and where it stands."""
+
+    name: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """``why``: 'one', 'two', 'keras' or 'import', by the sign; empty where there is nothing."""
+
+    version: str = ""
+    why: str = ""
+    sign: Sign | None = None
+
+
+def find(texts: Mapping[str, str], entry: str) -> Found:
+    """Decide by the texts of the code's Python files; ``entry`` is a file or a dotted module."""
+    reached = follow(entry, texts.get)
+    return decide(reached) or decide(texts) or Found()
+
+
+def follow(entry: str, text_of: Read) -> dict[str, str]:
+    """Return the file to start and the modules of the code it imports, by name."""
+    todo = [*_files(entry.replace(".", "/"))] if not entry.endswith(".py") else [entry]
+    found: dict[str, str] = {}
+    while todo and len(found) < _MODULES:
+        name = todo.pop(0)
+        text = None if name in found else text_of(name)
+        if text is not None:
+            found[name] = text
+            todo += _imported(name, read(text).imports)
+    return found
+
+
+def decide(texts: Mapping[str, str]) -> Found | None:
+    """Return what these files say; None where they say nothing of TensorFlow."""
+    signs: dict[str, dict[str, Sign]] = {"one": {}, "two": {}, "keras": {}, "import": {}}
+    for file, text in texts.items():
+        if MENTION.search(text.encode("utf-8", "replace")):
+            for kind, sign in _signs(file, read(text)):
+                signs[kind].setdefault(sign.name, sign)
+    for kind in _ranked(signs):
+        version = TENSORFLOW_2 if kind in ("two", "keras") else TENSORFLOW_1
+        return Found(version, kind, next(iter(signs[kind].values())))
+    return None
+
+
+def _ranked(signs: Mapping[str, Mapping[str, Sign]]) -> Iterator[str]:
+    first = "two" if len(signs["two"]) > len(signs["one"]) else "one"
+    return (kind for kind in (first, "keras", "import") if signs[kind])
+
+
+def _signs(file: str, reading: Reading) -> Iterator[tuple[str, Sign]]:
+    about = False
+    for use in reading.used():
+        kind = _kind(use)
+        if kind:
+            about = True
+            yield kind, Sign(use.path, file, use.line)
+    if not about:
+        return  # .numpy() of a file that has nothing to do with TensorFlow
+    for word in reading.methods():
+        if word.text in METHODS_ONE:
+            yield "one", Sign(f".{word.text}", file, word.line)
+        elif word.text in METHODS_TWO:
+            yield "two", Sign(f".{word.text}", file, word.line)
+
+
+def _kind(use: Use) -> str:
+    """Return what a name says: 'one', 'two', 'keras', 'import', or nothing."""
+    if any(_is_below(use.path, name) for name in PACKAGES_ONE):
+        return "one"
+    for compat, kind in _COMPAT.items():
+        # Imported under a name of its own, it is what the whole script speaks; written out here
+        # and there (tf.compat.v1.logging) it says nothing, for scripts of TensorFlow 2 do so.
+        if _is_below(use.imported, compat):
+            return kind
+        if _is_below(use.path, compat):
+            return "import"
+    first, _, below = use.path.partition(".")
+    if first == "keras":
+        first, below = "tensorflow", use.path
+    return _kind_below(below) if first == "tensorflow" else ""
+
+
+def _kind_below(path: str) -> str:
+    if _is_in(path, ONE):
+        return "one"
+    if _is_in(path, TWO) or _CLASS.match(path):
+        return "two"
+    return "keras" if _is_below(path.removeprefix("python."), "keras") else "import"
+
+
+def _is_below(path: str, name: str) -> bool:
+    return path == name or path.startswith(f"{name}.")
+
+
+def _is_in(path: str, names: Collection[str]) -> bool:
+    """Tell whether a path or something above it is among the names."""
+    parts = path.split(".")
+    return any(".".join(parts[: end + 1]) in names for end in range(len(parts)))
+
+
+def _imported(file: str, imports: Iterable[Import]) -> Iterator[str]:
+    """Yield the files of the code that these imports of ``file`` may mean."""
+    here = PurePosixPath(file).parent
+    for found in imports:
+        inside = found.path.replace(".", "/")
+        bases = [here, PurePosixPath()]
+        if found.level:
+            bases = [here.joinpath(*[".."] * (found.level - 1))]
+        for base in bases:
+            path = _normal(base / inside)
+            yield from _files(path)
+            yield from _files(path.rpartition("/")[0])  # `from a import b`: a name of a
+
+
+def _files(path: str) -> tuple[str, ...]:
+    return (f"{path}.py", f"{path}/__init__.py", f"{path}/__main__.py") if path else ()
+
+
+def _normal(path: PurePosixPath) -> str:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == "..":
+            del parts[-1:]
+        else:
+            parts.append(part)
+    return "/".join(parts)
