@@ -9,7 +9,7 @@ from types import ModuleType
 
 # Folders of the installed package: its own modules live there under the same names.
 _OWN = frozenset(
-    "_api compat compiler core distribute dtensor lite python security tools tsl".split()
+    ("_api", "compat", "compiler", "core", "distribute", "dtensor", "lite", "python", "tools")
 )
 _V1 = "tensorflow._api.v2.compat.v1"
 _KERAS = "tf_keras.api._v1.keras"
