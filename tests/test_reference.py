@@ -14,6 +14,7 @@ from danlu.job.plan import Command, Place, Task
 from danlu.job.state import Reason
 from danlu.server import replies
 from danlu.service.cards import CARDS
+from danlu.service.planning import with_runtime
 from danlu.settings import FLAVORS, Settings, size
 from pages import ROOT, Page, both, page
 
@@ -162,7 +163,9 @@ def test_every_reason_has_its_line_and_its_retries(found):
 def test_every_variable_of_a_script_has_its_line(found, service):
     dialect, place, request = SERVICES[service]
     spec = dialect.read({"code": "obs://bucket/code", **request})
-    task = Task("j", "job", dialect.NAME, 1, place, dialect.command(spec, place))
+    spec = dataclasses.replace(spec, tensorflow="1.15.5", max_steps=3)
+    command = with_runtime(dialect.command(spec, place), spec)
+    task = Task("j", "job", dialect.NAME, 1, place, command)
     every = found.headings[1][1]
 
     rows = found.section(every) + found.section(service)

@@ -286,12 +286,23 @@ def test_the_names_of_the_sdk_are_understood():
             "train_instance_count": 2,
             "train_max_run": 60,
             "envs": {"A": "1"},
-            "framework_version": "1.14.0",
+            "framework_version": "1.14",
+            "py_version": "py3",
         }
     )
 
     assert (spec.name, spec.timeout, spec.env) == ("mine", 60, {"A": "1"})
     assert (spec.resources.flavor, spec.resources.nodes) == ("ML.GN8.3XLARGE112", 2)
+    assert spec.tensorflow == "1.14.0"
+
+
+def test_a_script_for_python_2_was_written_for_tensorflow_1():
+    assert ti.read({**REQUEST, "py_version": "py2"}).tensorflow == "1.15.5"
+    assert ti.read({**REQUEST, "py_version": "py3"}).tensorflow == "auto"
+    given = {"py_version": "py27", "framework_version": "2.0.0"}
+    assert ti.read({**REQUEST, **given}).tensorflow == "2.0.0"
+    with pytest.raises(InvalidJob, match="py_version: must be 'py3' or 'py2', got 'py4'"):
+        ti.read({**REQUEST, "py_version": "py4"})
 
 
 def test_all_faults_of_a_request_are_told_at_once():

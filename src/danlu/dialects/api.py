@@ -12,7 +12,8 @@ class Dialect(Protocol):
 
     Some options of a spec are settled by the service, which can look at the code: ``"urls":
     "auto"`` becomes the channels the script wants as URLs, ``"top": "auto"`` the one folder all
-    files of an archive lie in, or nothing.
+    files of an archive lie in, or nothing. So is the version of TensorFlow, unless the module has
+    ``TENSORFLOW``, that of a service which had one kind only.
     """
 
     NAME: str

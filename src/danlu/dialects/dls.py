@@ -14,11 +14,13 @@ from danlu.dialects import first_generation, ps_worker
 from danlu.dialects.channels import Channels, read_urls
 from danlu.dialects.code_dir import boot_file_of, last_level
 from danlu.dialects.form import Form, flag
+from danlu.job.framework import TENSORFLOW_1
 from danlu.job.plan import Command, Fetch, Place, Role
 from danlu.job.spec import JobSpec
 
 NAME = "dls"
 ENTRY = "boot_file"
+TENSORFLOW = TENSORFLOW_1  # the service had no other
 
 HOME = "/home/work"
 JOB_DIR = f"{HOME}/user-job-dir"

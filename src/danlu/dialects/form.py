@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from danlu.errors import InvalidJob, suggestion
+from danlu.job import framework
 from danlu.job.job import NAME
 from danlu.job.spec import MACHINE_RETRIES, JobSpec, Resources
 from danlu.settings import size
@@ -162,6 +163,8 @@ class Form:
             "retries": self.count("retries", MACHINE_RETRIES),
             "priority": self.count("priority", 0, least=-1000),
             "timeout": self.number("timeout", 0),
+            "tensorflow": self._tensorflow(),
+            "max_steps": self.count("max_steps", 0),
             "resources": Resources(
                 nodes=self.count("nodes", 1, least=1),
                 cpus=self.number("cpus", 0),
@@ -170,6 +173,16 @@ class Form:
                 flavor=self.text("flavor", ""),
             ),
         }
+
+    def _tensorflow(self) -> str:
+        value = self._take("framework_version", framework.UNDECIDED)
+        if value in (framework.UNDECIDED, framework.NOT_OURS, ""):
+            return "" if value == framework.NOT_OURS else framework.UNDECIDED
+        version = framework.parse(value) if isinstance(value, str) else None
+        if version is None:
+            sentence = "must be a version of TensorFlow in quotes such as '1.14', or 'none'"
+            self.fault("framework_version", f"{sentence}; got {value!r}.")
+        return version or framework.UNDECIDED
 
     def _name(self) -> str:
         name = self.text("name", "")

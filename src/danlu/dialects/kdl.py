@@ -14,11 +14,13 @@ from typing import Any
 
 from danlu.dialects.form import Form, flag, resources_of
 from danlu.errors import Unsupported
+from danlu.job.framework import TENSORFLOW_1
 from danlu.job.plan import Command, Fetch, Install, Place, Role
 from danlu.job.spec import JobSpec
 
 NAME = "kdl"
 ENTRY = "module"  # the field that says what to start
+TENSORFLOW = TENSORFLOW_1  # the service had no other
 
 HOME = "/home/kdl"
 JOB_DIR = f"{HOME}/job"

@@ -15,11 +15,13 @@ from danlu.dialects.code_dir import boot_file_of
 from danlu.dialects.form import Form, resources_of
 from danlu.errors import Unsupported
 from danlu.job import estimator
+from danlu.job.framework import TENSORFLOW_1
 from danlu.job.plan import Command, Fetch, Place, Push, Role
 from danlu.job.spec import JobSpec
 
 NAME = "modelmaker"
 ENTRY = "model_file"
+TENSORFLOW = TENSORFLOW_1  # the service had no other
 
 HOME = "/opt/modelmaker"
 MODELS = "obs://danlu-models"

@@ -8,6 +8,7 @@ Contract: docs/dialects/ti.md
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from danlu.dialects.code_dir import boot_file_of
 from danlu.dialects.form import Form, resources_of
 from danlu.dialects.ti_environment import ML, Host
 from danlu.errors import Unsupported
+from danlu.job.framework import TENSORFLOW_1, UNDECIDED
 from danlu.job.plan import Command, Fetch, Place, Push, Role
 from danlu.job.spec import JobSpec
 
@@ -45,6 +47,8 @@ def read(request: Mapping[str, Any]) -> JobSpec:
         form.fault("code", "must be the URI of the source directory.")
     distribution = _distribution(form)
     common = form.common()
+    if _python(form) == "2" and common["tensorflow"] == UNDECIDED:
+        common["tensorflow"] = TENSORFLOW_1
     output = (form.uri("output_path") or DEFAULT_OUTPUT).rstrip("/")
     spec = JobSpec(
         dialect=NAME,
@@ -57,7 +61,6 @@ def read(request: Mapping[str, Any]) -> JobSpec:
         options={
             "code_origin": form.uri("code_origin") or code,
             "distribution": distribution,
-            "framework_version": form.text("framework_version", ""),
         },
         **common,
     )
@@ -121,6 +124,18 @@ def _plain(request: Mapping[str, Any]) -> dict[str, Any]:
         both = isinstance(given, Mapping) and isinstance(more, Mapping)
         plain["parameters"] = {**given, **more} if both else given
     return plain
+
+
+def _python(form: Form) -> str:
+    """Return '2' or '3' of ``py_version``; empty where it was not given.
+
+    Every script runs on this machine's Python 3: one for Python 2 is repaired where it must be.
+    """
+    given = form.text("py_version", "")
+    found = re.fullmatch(r"(?:py|python)?([23])(?:[.\d]*)", given)
+    if given and not found:
+        form.fault("py_version", f"must be 'py3' or 'py2', got {given!r}.")
+    return found[1] if found else ""
 
 
 def _distribution(form: Form) -> str:

@@ -38,4 +38,6 @@ class JobSpec:
     retries: int = MACHINE_RETRIES  # for machine causes only
     priority: int = 0
     timeout: float = 0  # seconds of running; 0: none
+    tensorflow: str = ""  # the version the script sees, 'auto' until that is settled; "": whatever
+    max_steps: int = 0  # training ends after so many; 0: where the script ends it
     options: Mapping[str, str] = field(default_factory=dict)  # what one dialect alone knows

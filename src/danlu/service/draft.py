@@ -11,8 +11,8 @@ from danlu.errors import DanluError, InvalidJob, NotFound, Refused, StorageError
 from danlu.executors.api import Capacity
 from danlu.job.job import Job
 from danlu.job.spec import JobSpec, Resources
-from danlu.service import scan
 from danlu.service.fitting import fit, named
+from danlu.service.settling import settle
 from danlu.service.sources import Source, Sources, module_files
 from danlu.settings import Settings
 from danlu.storage.archive import Limits
@@ -123,20 +123,11 @@ class Ground:
 
     def settle(self, spec: JobSpec) -> tuple[JobSpec, list[str]]:
         """Fill in what a dialect left to a look at the code, and say what was decided."""
-        open_ones = {name for name, value in spec.options.items() if value == "auto"}
-        if not open_ones & {"top", "urls"}:
-            return spec, []
         try:
             source = self._sources.of(spec.code)
         except (DanluError, OSError):
             source = Source()  # told where the code itself is looked at
-        options = dict(spec.options)
-        notes: list[str] = []
-        if "top" in open_ones:
-            options["top"] = source.top
-        if "urls" in open_ones:
-            options["urls"], notes = _urls(spec, source)
-        return replace(spec, options=options), notes
+        return settle(spec, source)
 
     def check(self, spec: JobSpec, living: Iterable[Job]) -> tuple[list[str], Found]:
         """Return notes and faults."""
@@ -214,18 +205,6 @@ def _is_there(entry: str, names: Collection[str]) -> bool:
     # A setup.py may install packages from a folder of their own.
     deeper = tuple(f"/{file}" for file in files) if "setup.py" in names else ()
     return any(name in files or name.endswith(deeper) for name in names)
-
-
-def _urls(spec: JobSpec, source: Source) -> tuple[str, list[str]]:
-    """Decide which channels the script wants as URLs; data of this machine is always a path."""
-    places = {**spec.inputs, **spec.outputs}
-    remote = {name: uri for name, uri in places.items() if not uri.startswith("file:")}
-    found = scan.find(source.texts, remote)
-    notes = []
-    for name, reason in (found.reasons or {}).items():
-        told = f"passed as the URL {remote[name]}" if name in found.urls else "a local directory"
-        notes.append(f"{name}: {told}: {reason}. The field urls says otherwise.")
-    return ",".join(found.urls), notes
 
 
 def overlaps(spec: JobSpec) -> Found:

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from danlu import dialects
 from danlu.job.job import Job
-from danlu.job.plan import Limits, Place, Role, Task
+from danlu.job.plan import Command, Limits, Place, Role, Task
+from danlu.job.spec import JobSpec
 from danlu.settings import Settings
 
 
@@ -23,12 +24,29 @@ def tasks_of(job: Job, places: Sequence[Place], settings: Settings) -> tuple[Tas
             dialect=job.spec.dialect,
             attempt=job.attempt,
             place=place,
-            command=dialect.command(job.spec, place),
+            command=with_runtime(dialect.command(job.spec, place), job.spec),
             limits=limits_of(job, settings),
             secrets=job.spec.secrets,
         )
         for place in (replace(place, job_id=job.id) for place in places)
     )
+
+
+def with_runtime(command: Command, spec: JobSpec) -> Command:
+    """Tell the runtime beside the script what it sees as TensorFlow, and which files are its own.
+
+    A command without code of the user's is one of ours, and is left as it is.
+    """
+    code = next((item.to for item in command.fetch if item.what == "code"), "")
+    if not code:
+        return command
+    told = {
+        "DANLU_CODE": code,
+        "DANLU_TENSORFLOW": spec.tensorflow,
+        "DANLU_MAX_STEPS": str(spec.max_steps or ""),
+    }
+    given = {name: value for name, value in told.items() if value}
+    return replace(command, env={**command.env, **given})
 
 
 def limits_of(job: Job, settings: Settings) -> Limits:

@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from danlu.service.versions import MENTION
 from danlu.storage.archive import Limits, check
 from danlu.storage.locate import Location, Stores
 
-_KEPT = 256  # archives kept in mind
+_KEPT = 64  # archives kept in mind
 _FILE, _ALL = 256 << 10, 1 << 20  # bytes of text looked at
-_MENTION = b"mox"
 
 
 @dataclass(frozen=True)
 class Source:
-    """``texts`` are the Python files of code that mentions MoXing; otherwise there are none."""
+    """``texts`` are the Python files of code that has something to do with TensorFlow."""
 
     names: frozenset[str] = frozenset()
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class _Room:
 
 
 def _texts(kept: Mapping[str, bytes]) -> Mapping[str, str]:
-    if not any(_MENTION in data for data in kept.values()):
+    if not any(MENTION.search(data) for data in kept.values()):
         return {}
     return {name: data.decode("utf-8", "replace") for name, data in sorted(kept.items())}
 

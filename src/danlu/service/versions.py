@@ -23,7 +23,7 @@ from danlu.service.version_names import (
     TWO_CLASSES,
 )
 
-MENTION = re.compile(rb"tensorflow|keras|moxing|tf_slim|tflearn|tensorpack|tensor2tensor")
+MENTION = re.compile(rb"tensorflow|keras|mox|tf_slim|tflearn|tensorpack|tensor2tensor")
 
 _CLASS = re.compile(rf"({'|'.join(TWO_CLASSES)})\.[A-Z]")
 _COMPAT = {"tensorflow.compat.v1": "one", "tensorflow.compat.v2": "two"}
@@ -39,6 +39,12 @@ class Sign:
     name: str
     file: str
     line: int
+
+    @property
+    def shown(self) -> str:
+        """The name as scripts write it."""
+        below = self.name.removeprefix("tensorflow.")
+        return self.name if below == self.name else f"tf.{below}"
 
 
 @dataclass(frozen=True)
