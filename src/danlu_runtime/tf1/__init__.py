@@ -9,15 +9,18 @@ def enter(real: ModuleType) -> ModuleType:
 
     Called once, when TensorFlow has been loaded and before the script sees it.
     """
-    from danlu_runtime.tf1 import before_one, flags, keras, restored, session
+    from danlu_runtime import steps
+    from danlu_runtime.tf1 import before_one, flags, keras, restored, restored_rnn, session
     from danlu_runtime.tf1.facade import Facade
 
     real.compat.v1.disable_v2_behavior()
     restored.restore()
+    restored_rnn.restore()
     before_one.accept()
     flags.tolerate()
     session.place_softly()
     keras.accept_old_calls()
+    steps.install()
     return Facade(real, _full(os.environ["DANLU_TENSORFLOW"]))
 
 

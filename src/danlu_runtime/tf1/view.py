@@ -18,6 +18,7 @@ from danlu_runtime.tf1.gone import GoneModule, GoneName, sentence
 
 _ROOT = "danlu_runtime.tf1.contrib"
 _HERE = "tensorflow.contrib"
+_MISSING = object()
 
 
 def contrib(parts: Sequence[str]) -> ModuleType | None:
@@ -63,10 +64,10 @@ class View(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         target = self.__dict__["_target"]
-        try:
-            return getattr(target, name)
-        except AttributeError:
-            pass
+        found = getattr(target, name, _MISSING)
+        # A submodule that something of ours has imported is an attribute too: it gets its view.
+        if found is not _MISSING and not _is_below(found, target):
+            return found
         if name == "python" or (not name.startswith("_") and _exists(f"{target.__name__}.{name}")):
             return importlib.import_module(f"{self.__name__}.{name}")
         self._refuse(name)
@@ -96,6 +97,10 @@ class View(ModuleType):
 
     def __dir__(self) -> list[str]:
         return _public(self.__dict__["_target"])
+
+
+def _is_below(found: Any, target: ModuleType) -> bool:
+    return isinstance(found, ModuleType) and found.__name__.startswith(f"{target.__name__}.")
 
 
 def _public(module: ModuleType) -> list[str]:
