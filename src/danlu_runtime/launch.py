@@ -17,6 +17,8 @@ if __name__ == "__main__":
     sys.path.pop(0)
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
+# Python itself hides its importer, where no loader of ours stands between.
+_LOADING = (os.path.join(_FOLDER, "repair", ""), "<frozen importlib")
 _RUNPY = ("<frozen runpy>", os.path.join(os.path.dirname(os.__file__), "runpy.py"))
 _SEARCH = [os.path.dirname(_FOLDER), *sys.path]  # of our own imports, whatever a script changes
 _open_for_good: list[object] = []
@@ -31,6 +33,8 @@ def main(box: str) -> None:
     _watch_crashes(os.path.join(box, "crash.txt"))
     if launch["mapped"]:
         _ours("danlu_runtime.paths").install(launch["mapped"])
+    if code:
+        _ours("danlu_runtime.repair.loader").install(code)
     own = os.getpid()
     try:
         if launch["functions"]:
@@ -64,7 +68,7 @@ def _run_file(run: str, sys_path: list[str]) -> None:
     module.__dict__.update(__file__=path, __builtins__=builtins, __cached__=None)
     sys.modules["__main__"] = module
     with open(path, "rb") as file:
-        program = compile(file.read(), path, "exec", dont_inherit=True)
+        program = _ours("danlu_runtime.repair").compile_source(file.read(), path)
     exec(program, module.__dict__)
 
 
@@ -90,7 +94,8 @@ def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None:
         following = traceback.tb_next
         name = traceback.tb_frame.f_code.co_filename
-        if os.path.dirname(name) != _FOLDER and name not in _RUNPY:
+        ours = os.path.dirname(name) == _FOLDER or name.startswith(_LOADING)
+        if not ours and name not in _RUNPY:
             if last is None:
                 first = traceback
             else:
@@ -141,11 +146,10 @@ def _reason(error: BaseException) -> str:
 
 def _ours(name: str) -> ModuleType:
     """Import a module of the platform past whatever the script has beside it."""
-    from importlib import import_module
-
     theirs, sys.path[:] = list(sys.path), _SEARCH
     try:
-        return import_module(name)
+        __import__(name)  # importlib itself would load warnings
+        return sys.modules[name]
     finally:
         sys.path[:] = theirs
 

@@ -93,7 +93,7 @@ def test_nothing_of_the_standard_library_is_loaded_that_a_script_may_shadow(stag
     more = {
         name.split(".")[0] for name in set(json.loads(done.stdout)) - set(json.loads(bare.stdout))
     }
-    assert more <= {"faulthandler"}
+    assert more <= {"faulthandler", "danlu_runtime", "__future__"}
 
 
 def test_a_module_of_the_users_own_comes_before_one_of_pythons(stage):
@@ -154,14 +154,21 @@ def test_frames_are_the_users_own_only(stage):
 
 
 def test_a_syntax_error_is_found_where_it_is(stage):
-    done = stage.run("x = 1\nprint 'python 2'\n")
+    done = stage.run("x = 1\ny = = 2\n")
 
     failure = stage.box.failure()
     assert (failure.exception, failure.where.file, failure.where.line) == (
         *("SyntaxError", "train.py", 2),
     )
-    assert failure.where.text == "print 'python 2'"
+    assert failure.where.text == "y = = 2"
     assert "danlu" not in done.stderr
+
+
+def test_a_python_2_script_runs(stage):
+    done = stage.run("x = 7 / 2\nprint 'python', x\n")
+
+    assert (done.returncode, done.stdout) == (0, "python 3\n")
+    assert "[danlu] train.py:2: Python 2: print statement read as print(…)\n" in done.stderr
 
 
 def test_a_syntax_error_in_an_imported_module(stage):

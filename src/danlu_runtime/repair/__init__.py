@@ -18,7 +18,21 @@ if TYPE_CHECKING:
 # A file without any of these, that compiles, has nothing to repair. Each is a reason to look only.
 SIGNS = (
     *(b"xrange", b"iteritems", b"itervalues", b"iterkeys", b"has_key", b"unicode", b"basestring"),
-    *(b"raw_input", b"unichr", b"execfile", b"long", b"reduce", b"file(", b"cmp", b"reload"),
+    *(
+        b"raw_input",
+        b"unichr",
+        b"execfile",
+        b"long(",
+        b"long)",
+        b"long,",
+        b" reduce(",
+        b"=reduce(",
+        b"(reduce(",
+        b"[reduce(",
+        b"file(",
+        b"cmp",
+        b"reload",
+    ),
     *(b"maxint", b"urllib2", b"urlparse", b"cPickle", b"ConfigParser", b"Queue", b"StringIO"),
     *(b"commands", b"__builtin__", b"getcwdu", b"izip", b"imap", b"ord(", b"tensorflow.python"),
     *(b".python.keras", b"setdefaultencoding", b"string.letters", b"httplib"),

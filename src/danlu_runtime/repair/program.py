@@ -1,0 +1,48 @@
+"""Compiles a file that may need repair, and tells what was repaired."""
+
+import os
+from types import CodeType
+
+from danlu_runtime import apart, notes
+from danlu_runtime.repair.mend import Mended, mend
+
+
+def program(data: bytes, path: str) -> CodeType | None:
+    """Return the repaired program, None when the file is right as it is.
+
+    Raises:
+        SyntaxError: nothing repairs it.
+    """
+    mended = mend(data, path, **readings_of(os.environ))
+    if not mended.changed:
+        return None
+    for finding in mended.findings:
+        notes.note(finding.kind, finding.text, path, finding.line)
+    _show_lines(mended, data, path)
+    return compile(mended.tree, path, "exec", dont_inherit=True)
+
+
+def needs_repair(data: bytes, path: str) -> bool:
+    """Tell whether ``program`` has something to say of a file: a repair, or a better error."""
+    try:
+        return mend(data, path, **readings_of(os.environ)).changed
+    except SyntaxError:
+        return True
+
+
+def readings_of(environment: "os._Environ[str] | dict[str, str]") -> dict[str, bool]:
+    """Return which readings of TensorFlow's old scripts the variables of a task ask for."""
+    version = environment.get("DANLU_TENSORFLOW", "")
+    return {
+        "ords": version.partition(".")[0] in ("0", "1"),
+        "keras": bool(version) and environment.get("TF_USE_LEGACY_KERAS") == "1",
+    }
+
+
+def _show_lines(mended: Mended, data: bytes, path: str) -> None:
+    """Let tracebacks and inspect show the lines of a file Python itself cannot decode."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        lines = mended.text.splitlines(keepends=True)
+        apart.load("linecache").cache[path] = (len(data), None, lines, path)
