@@ -15,6 +15,7 @@ from pathlib import Path
 
 from danlu.job.state import Reason
 from danlu.job.status import Heartbeat, Outcome
+from danlu.taskdir.box import Box
 from danlu.taskdir.files import TaskDir, newest_attempt
 from danlu.taskdir.local import FileCarrier
 from danlu.taskdir.process import MARK, mark, marked, this_agent
@@ -32,7 +33,9 @@ def main() -> None:
     if plan is None or newest_attempt(carrier) > args.attempt or not files.claim(this_agent()):
         return
     tag = mark(args.job, args.attempt, args.task)
-    environment = {**os.environ, **files.take_secrets(), MARK: tag}
+    box = Box(Path(args.home, "box"))
+    box.folder.mkdir(exist_ok=True)
+    environment = {**os.environ, **files.take_secrets(), MARK: tag, "DANLU_BOX": str(box.folder)}
     signal.signal(signal.SIGTERM, lambda *_: None)
     child = subprocess.Popen(
         [sys.executable, "-u", plan.command.run, *plan.command.args],
@@ -64,6 +67,7 @@ def main() -> None:
         time.sleep(0.02)
     end(tag, signal.SIGKILL)
     time.sleep(0.1)  # for the last of the output
+    files.translate(box.translation())
     reason = Reason.STOPPED_BY_USER if asked is not None else Reason.SCRIPT_FAILED
     if child.returncode == 0:
         reason = Reason.DONE

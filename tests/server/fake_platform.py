@@ -22,10 +22,12 @@ from danlu.job.output import Line, Lines
 from danlu.job.plan import Command, Place, Task
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState, Reason
+from danlu.job.translation import Note, Translation
 from danlu.job.wire import from_wire, to_wire
 from danlu.records.memory import MemoryRecords
 from danlu.service.definitions import Definitions
 from danlu.service.draft import Ground
+from danlu.service.jobs import Translated
 from danlu.storage.archive import Limits
 from danlu.storage.locate import Stores
 from danlu.taskdir.log import Chunk
@@ -142,6 +144,11 @@ class FakeService:
         if task != "worker-0":
             raise NotFound("task", task, known=["worker-0"])
         return Chunk(offset, self._log(self.get(reference))[offset : offset + (1 << 20)])
+
+    def translation(self, reference, *, attempt=None):
+        job = self.get(reference)
+        notes = (Note("repaired", "print", "train.py", 2), Note("gone", "tf.contrib.nccl"))
+        return Translated(job, attempt or 1, Translation(notes, left_out=1))
 
     def _log(self, job):
         try:

@@ -142,6 +142,27 @@ def test_waiting_for_lines_ends_with_the_job(ask, home, job):
     assert answer["ended"]
 
 
+def test_what_old_code_needed_is_told_by_kind(ask, home, job):
+    answer = ask("GET", "/v1/jobs/mnist/translation")
+
+    assert answer.json() == {
+        "job": job["id"],
+        "name": "mnist",
+        "attempt": 1,
+        "tensorflow": "",
+        "ended": False,
+        "repaired": [{"file": "train.py", "line": 2, "text": "print"}],
+        "mapped": [],
+        "relaxed": [],
+        "gone": [{"file": "", "line": 0, "text": "tf.contrib.nccl"}],
+        "left_out": 1,
+    }
+    end(home, job)
+    assert ask("GET", "/v1/jobs/mnist/translation?attempt=1").json()["ended"]
+    assert ask("GET", "/v1/jobs/nobody/translation").status_code == 404
+    assert ask("GET", "/v1/jobs/mnist/translation?attempt=0").status_code == 400
+
+
 def test_raw_bytes_say_where_to_go_on(ask, home, job):
     say(home, job, "<script>alert(1)</script>\n")
 

@@ -7,15 +7,15 @@ SCHEMAS = {
     "Change", "Channel", "CodeView", "Command", "Constraint", "Contents", "Dataset", "DatasetView",
     "DatasetsList", "DefineBody", "ErrorDetail", "ErrorView", "Failure", "FaultView", "Fetch",
     "Frame", "HelloView", "Install", "Isolation", "JobSpec", "JobState", "JobSummary",
-    "JobView", "JobsPage", "Limits", "LineView", "LinesView", "Outcome", "Parameter", "Phase",
+    "JobView", "JobsPage", "Limits", "LineView", "LinesView", "NoteView", "Outcome", "Parameter", "Phase",
     "Place", "PlanBody", "PlanView", "Progress", "Push", "Reason", "RerunBody", "Resources",
-    "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer",
+    "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer", "TranslationView",
 }  # fmt: skip
 OPERATIONS = {
     "capacity", "code_known", "create_algorithm", "create_dataset", "hello", "lines",
     "list_algorithms", "list_datasets", "list_jobs", "plan", "raw_log", "remove",
     "remove_algorithm", "remove_dataset", "rerun", "show", "show_algorithm", "show_dataset",
-    "shutdown", "stop", "submit", "upload_code", "wait",
+    "shutdown", "stop", "submit", "translation", "upload_code", "wait",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import os
 import pytest
 
 from danlu.job.status import Failure, Frame
+from danlu.job.translation import MOST, Note, Translation
 from danlu.taskdir.box import Box, Launch
 
 LAUNCH = Launch(
@@ -108,3 +109,74 @@ def test_a_folder_in_place_of_the_failure_is_no_failure(box):
     (box.folder / "failure.json").mkdir(parents=True)
 
     assert box.failure() is None
+
+
+NOTE = {"kind": "repaired", "text": "print 语句", "file": "train.py", "line": 3}
+
+
+def told(box, *lines):
+    box.folder.mkdir(exist_ok=True)
+    data = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
+    (box.folder / "translation.jsonl").write_bytes(b"\n".join([*data, b""]))
+    return box.translation()
+
+
+def test_notes_are_read_in_their_order_and_once(box):
+    assert box.translation() == Translation()
+    other = {"kind": "gone", "text": "tf.contrib.nccl"}
+
+    found = told(box, NOTE, other, NOTE)
+
+    assert found.notes == (
+        Note("repaired", "print 语句", "train.py", 3),
+        Note("gone", "tf.contrib.nccl"),
+    )
+    box.forget()
+    assert box.translation() == Translation()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff",
+        b"[" * 100_000,
+        {**NOTE, "kind": "relaxed"},  # only the agent says so
+        {**NOTE, "kind": 1},
+        {**NOTE, "kind": ["repaired"]},
+        {**NOTE, "text": None},
+        {**NOTE, "text": ""},
+        {**NOTE, "file": 7},
+        {**NOTE, "line": "3"},
+        {**NOTE, "line": True},
+        {**NOTE, "line": -1},
+        {**NOTE, "line": 1 << 70},
+        b'{"kind": "repaired", "te',
+    ],
+    ids=lambda line: repr(line)[:40],
+)
+def test_a_note_that_makes_no_sense_is_passed_over(box, line):
+    assert told(box, line, NOTE).notes == (Note("repaired", "print 语句", "train.py", 3),)
+
+
+def test_notes_have_their_bounds(box):
+    many = [{**NOTE, "line": number, "text": "x" * 100} for number in range(MOST + 5)]
+
+    assert len(told(box, *many).notes) == MOST
+    assert told(box, *many).left_out == 5
+    assert len(told(box, {**NOTE, "text": "x" * 5000, "file": "y" * 5000}).notes[0].text) == 2000
+    # Of a report without end its beginning is read.
+    assert len(told(box, NOTE, b"x" * (2 << 20)).notes) == 1
+
+
+def test_a_report_that_is_no_file_is_none(box, tmp_path):
+    box.folder.mkdir()
+    os.mkfifo(box.folder / "translation.jsonl")
+    assert box.translation() == Translation()
+
+    os.unlink(box.folder / "translation.jsonl")
+    (tmp_path / "other").write_text(json.dumps(NOTE) + "\n")
+    (box.folder / "translation.jsonl").symlink_to(tmp_path / "other")
+    assert box.translation() == Translation()

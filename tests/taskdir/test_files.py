@@ -17,6 +17,7 @@ from danlu.job.status import (
     Progress,
     Transfer,
 )
+from danlu.job.translation import Note, Translation
 from danlu.taskdir.files import PROTOCOL, TaskDir, newest_attempt, raise_fence, tasks_of
 from danlu.taskdir.local import FileCarrier
 from danlu.taskdir.process import alive, this_agent
@@ -204,3 +205,17 @@ def test_a_claim_that_comes_while_one_looks_is_not_taken_for_a_lost_one(tmp_path
 
     assert files.agent() is None
     assert files.agent() == this_agent()
+
+
+def test_a_translation_is_replaced_by_a_longer_one(files, carrier):
+    assert files.translation() == Translation()
+    first = Translation((Note("repaired", "打印", "train.py", 3),))
+    second = Translation((*first.notes, Note("relaxed", "numpy==1.16.4")), left_out=2)
+
+    files.translate(first)
+    assert files.translation() == first
+    files.translate(second)
+
+    assert files.translation() == second
+    carrier.put("1/worker-0/translation.json", b"{")
+    assert files.translation() == Translation()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import danlu
 from danlu.agent.report import Reporter
 from danlu.agent.stage import Stage
+from danlu.agent.translation import relaxed
 from danlu.agent.workspace import Workspace, remove, within
 from danlu.errors import PlatformError, Refused, Unavailable
 from danlu.settings import Settings
@@ -128,6 +129,7 @@ class _Installer:
             installed, changed, notes = (report[k] for k in ("installed", "changed", "notes"))
             names = ", ".join(f"{name} {version}" for name, version in installed.items())
             lines = [*(str(item["said"]) for item in changed), *map(str, notes)]
+            self._stage.relaxed = relaxed(changed)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             log.exception("no report of the packages")
             return

@@ -27,6 +27,7 @@ from danlu.agent.pump import JobLog
 from danlu.agent.redact import Redactor
 from danlu.agent.report import Reporter
 from danlu.agent.stage import Stage, code_folder
+from danlu.agent.translation import Reporting
 from danlu.agent.verdict import WISHED, Seen, judge
 from danlu.agent.workspace import Workspace
 from danlu.errors import DanluError, StorageError
@@ -106,6 +107,7 @@ class _Life:
         writer = files.log_writer(self._task.limits.log)
         self._log = JobLog(writer, Redactor(self._secrets.values()))
         self._report = Reporter(files)
+        self._translation = Reporting(files, workspace.box, self._redactor)
         self._stage = Stage(workspace, settings, self._secrets, processes, group, self._log, ending)
 
     def run(self) -> None:
@@ -124,6 +126,7 @@ class _Life:
         if wish is not None and wish.why is Why.FENCED:
             log.info("fenced: leaving without a word")
             return
+        self._translation.carry()
         say_end(verdict, self._log, self._why_stopped())
         tell(
             self._files,
@@ -167,6 +170,8 @@ class _Life:
             verdict = run_before(self._stage, lambda status, told: self._judge(status, told, kills))
             if verdict is None:
                 install(self._stage, self._settings, self._report)
+                self._translation.add(self._stage.relaxed)
+                self._translation.carry()
                 verdict = self._run_script(mirror)
         except (Interrupted, DanluError, OSError):
             self._run_after()
@@ -188,8 +193,13 @@ class _Life:
             launch_command(self._workspace.box.folder), self._stage.environment()
         )
         mirror.start()
+        self._translation.start()
         limits = self._task.limits
-        return self._judge(child.wait(limits.run, limits.grace), child.told, kills)
+        try:
+            status = child.wait(limits.run, limits.grace)
+        finally:
+            self._translation.close()
+        return self._judge(status, child.told, kills)
 
     def _judge(self, status: int, told: Wish | None, kills: int) -> Verdict:
         box = self._workspace.box
@@ -202,6 +212,7 @@ class _Life:
             code_folder(self._workspace),
             self._workspace.full_disk(),
         )
+        self._translation.carry()
         box.forget()
         wish = self._ending.wish
         return Verdict(*judge(seen, wish.why if wish and told else None))

@@ -18,11 +18,13 @@ from danlu.agent.reaper import Reaper
 from danlu.agent.root import Root
 from danlu.agent.sandbox import Order
 from danlu.agent.workspace import Workspace, within
+from danlu.job.translation import Note
 from danlu.settings import Settings
 
 
 class Stage:
-    """``installed`` is the folder of the task's packages, once there is one."""
+    """``installed`` is the folder of the task's packages, once there is one; ``relaxed`` tells
+    which of them are not as the code asks for."""
 
     def __init__(
         self,
@@ -38,6 +40,7 @@ class Stage:
         self.log = job_log
         self.ending = ending
         self.installed = ""
+        self.relaxed: list[Note] = []
         self._settings = settings
         self._secrets = secrets
         self._processes = processes

@@ -129,6 +129,11 @@ class Client:
                     hint=f"It goes on. Look again with: danlu wait {view['name']}",
                 )
 
+    def translation(self, ref: str, *, attempt: int | None = None) -> View:
+        """Return what the code of a job needed to run here, by kind, with files and lines."""
+        query = [] if attempt is None else [("attempt", str(attempt))]
+        return self._calls.call("GET", f"{_job(ref)}/translation{_query(query)}").json()
+
     def stop(self, ref: str, grace: float | None = None) -> View:
         """Ask a job to end; stopping an ended job is no error."""
         return self._calls.post(

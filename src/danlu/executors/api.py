@@ -6,6 +6,7 @@ from typing import Protocol
 
 from danlu.job.plan import Place, Role, Task
 from danlu.job.status import TaskStatus
+from danlu.job.translation import Translation
 from danlu.taskdir.log import LogReader
 
 
@@ -50,6 +51,9 @@ class Executor(Protocol):
 
     def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
         """Return the output of one task of one attempt."""
+
+    def translation(self, job_id: str, attempt: int, task: str) -> Translation:
+        """Return what the code of one task has needed so far."""
 
     def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
         """Ask all tasks to end, and make them; return whether every process is gone.

@@ -24,6 +24,7 @@ from danlu.executors.stopping import Stopping
 from danlu.executors.watch import Watches
 from danlu.job.plan import Isolation, Place, Role, Task
 from danlu.job.status import TaskStatus
+from danlu.job.translation import Translation
 from danlu.settings import Settings
 from danlu.taskdir.files import TaskDir, newest_attempt, raise_fence
 from danlu.taskdir.local import FileCarrier
@@ -84,6 +85,9 @@ class LocalExecutor:
 
     def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
         return TaskDir(self._carrier(job_id), attempt, task).log_reader()
+
+    def translation(self, job_id: str, attempt: int, task: str) -> Translation:
+        return TaskDir(self._carrier(job_id), attempt, task).translation()
 
     def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
         with self._lock:

@@ -121,6 +121,29 @@ class LinesView(BaseModel):
     attempt: int
 
 
+class NoteView(BaseModel):
+    """``line`` is 0 where no line is meant."""
+
+    file: str
+    line: int
+    text: str
+
+
+class TranslationView(BaseModel):
+    """What old code needed to run here; ``ended``: nothing will follow."""
+
+    job: str
+    name: str
+    attempt: int
+    tensorflow: str
+    ended: bool
+    repaired: list[NoteView]
+    mapped: list[NoteView]
+    relaxed: list[NoteView]
+    gone: list[NoteView]
+    left_out: int
+
+
 class DefineBody(_Body):
     """``definition``: the fields of an algorithm, or of a data set."""
 

@@ -17,8 +17,9 @@ from danlu.server.models import (
     RerunBody,
     StopBody,
     SubmitBody,
+    TranslationView,
 )
-from danlu.server.views import job_summary, job_view
+from danlu.server.views import job_summary, job_view, translation_view
 
 router = APIRouter(prefix="/v1")
 
@@ -74,6 +75,15 @@ async def wait(ours: Ours, ref: Reference, timeout: Wait = 20) -> Response:
         ("wait", ref), lambda: ours.service.get(ref), lambda _, job: job.state.final, timeout
     )
     return JSONResponse(job_view(job))
+
+
+@router.get("/jobs/{ref}/translation", response_model=TranslationView)
+def translation(
+    ours: Ours,
+    ref: Reference,
+    attempt: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
+) -> Response:
+    return JSONResponse(translation_view(ours.service.translation(ref, attempt=attempt)))
 
 
 @router.post("/jobs/{ref}/stop", response_model=JobView)

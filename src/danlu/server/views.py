@@ -1,10 +1,14 @@
 """Jobs as the wire shows them."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from danlu.job.job import Job
+from danlu.job.translation import KINDS, Note
 from danlu.job.wire import to_wire
 from danlu.service.cause import explain
+
+if TYPE_CHECKING:
+    from danlu.service.jobs import Translated
 
 _LONG = ("plan", "tasks")
 
@@ -16,6 +20,24 @@ def job_view(job: Job) -> dict[str, Any]:
         "started": job.started,
         "ended": job.ended,
     }
+
+
+def translation_view(found: "Translated") -> dict[str, Any]:
+    job, translation = found.job, found.translation
+    notes = {kind: [_place(note) for note in translation.of(kind)] for kind in KINDS}
+    return {
+        "job": job.id,
+        "name": job.name,
+        "attempt": found.attempt,
+        "tensorflow": job.spec.tensorflow,
+        "ended": job.state.final or found.attempt < job.attempt,
+        **notes,
+        "left_out": translation.left_out,
+    }
+
+
+def _place(note: Note) -> dict[str, Any]:
+    return {"file": note.file, "line": note.line, "text": note.text}
 
 
 def job_summary(job: Job) -> dict[str, Any]:

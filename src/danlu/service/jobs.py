@@ -12,12 +12,13 @@ from danlu.job.job import Change, Job, new_id
 from danlu.job.output import Lines
 from danlu.job.plan import Task
 from danlu.job.state import JobState
+from danlu.job.translation import Translation, merged
 from danlu.records.api import Records
 from danlu.service.code import CodeArchives
 from danlu.service.definitions import Definitions
 from danlu.service.draft import Ground, fill_resources, read
 from danlu.service.keys import SecretFiles, check_secrets
-from danlu.service.lines import LogView
+from danlu.service.lines import LogView, no_attempt
 from danlu.service.planning import roles_of, tasks_of
 from danlu.settings import Settings
 from danlu.storage.archive import Limits
@@ -33,6 +34,15 @@ class Planned:
 
     job: Job
     tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True)
+class Translated:
+    """What the code of a job needed in one attempt; more may follow while the job lives."""
+
+    job: Job
+    attempt: int
+    translation: Translation
 
 
 class Service:
@@ -187,6 +197,15 @@ class Service:
     ) -> Chunk:
         """Return the bytes a task wrote, from ``offset`` on."""
         return self._logs.raw(reference, task, attempt=attempt, offset=offset)
+
+    def translation(self, reference: str, *, attempt: int | None = None) -> Translated:
+        """Return what the code of a job has needed so far, by all its tasks together."""
+        job = self._records.get(reference)
+        wanted = attempt or job.attempt
+        if wanted > job.attempt:
+            raise no_attempt(job, wanted)
+        told = (self._executor.translation(job.id, wanted, task.name) for task in job.plan)
+        return Translated(job, wanted, merged(told))
 
     def code_known(self, digest: str) -> bool:
         return self.code.known(digest)

@@ -83,14 +83,16 @@ class LogView:
 
     def _tasks(self, job: Job, attempt: int, wanted: Sequence[str]) -> Sequence[str]:
         if not 1 <= attempt <= job.attempt:
-            raise NotFound(
-                "attempt", str(attempt), hint=f"Job {job.name!r} has had {job.attempt} so far."
-            )
+            raise no_attempt(job, attempt)
         known = [task.name for task in job.plan]
         for name in wanted:
             if known and name not in known:
                 raise NotFound("task", name, known=known)
         return wanted or known
+
+
+def no_attempt(job: Job, attempt: int) -> NotFound:
+    return NotFound("attempt", str(attempt), hint=f"Job {job.name!r} has had {job.attempt} so far.")
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""What agent and child say to each other: three files in a folder both can see.
+"""What agent and child say to each other: four files in a folder both can see.
 
 The child sees nothing else of the platform: not the task directory, not ``DANLU_HOME``.
 
     launch.json     what to run, written by the agent
     failure.json    what the child knows of its own failure, written by the child
     crash.txt       where it was when it crashed, written by Python's faulthandler
+    translation.jsonl   what its old code needed, a line each, written by any process of the task
 """
 
 import json
@@ -15,12 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from danlu.job.status import Failure
+from danlu.job.translation import GONE, MAPPED, MOST, REPAIRED, Note, Translation
 from danlu.job.wire import from_wire, to_wire
 from danlu.taskdir.encoding import clean, dump, load
 
 LAUNCH = "launch.json"
 FAILURE = "failure.json"
 CRASH = "crash.txt"
+TRANSLATION = "translation.jsonl"
+_TOLD = (REPAIRED, MAPPED, GONE)
 _LARGEST = 1 << 20
 
 
@@ -66,7 +70,7 @@ class Box:
 
     def forget(self) -> None:
         """Remove what the child left: its text may hold a secret, and has been taken over."""
-        for name in (FAILURE, CRASH):
+        for name in (FAILURE, CRASH, TRANSLATION):
             (self.folder / name).unlink(missing_ok=True)
 
     def crash(self) -> str:
@@ -76,6 +80,18 @@ class Box:
         except (OSError, ValueError):
             return ""
 
+    def translation(self) -> Translation:
+        """Return the notes the processes of the task have left so far, as little trusted.
+
+        A line that makes no sense is passed over: it may be half written.
+        """
+        try:
+            data = _read_plain_file(self.folder / TRANSLATION, cut=True)
+        except (OSError, ValueError):
+            return Translation()
+        notes = dict.fromkeys(filter(None, map(_note, data.split(b"\n"))))
+        return Translation(tuple(notes)[:MOST], max(0, len(notes) - MOST))
+
     def _write(self, name: str, data: object) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         temporary = self.folder / f".{name}.tmp"
@@ -83,15 +99,30 @@ class Box:
         os.replace(temporary, self.folder / name)
 
 
-def _read_plain_file(path: Path) -> bytes:
+def _read_plain_file(path: Path, *, cut: bool = False) -> bytes:
+    """Return what is in a file; of one that is too large the beginning, if it may be ``cut``."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise ValueError("not a file")
         data = file.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
+    if len(data) > _LARGEST and not cut:
         raise ValueError("too large")
     return data
+
+
+def _note(line: bytes) -> Note | None:
+    try:
+        found = clean(load(line)) or {}
+        kind, text = found.get("kind"), found.get("text")
+        file, number = found.get("file", ""), found.get("line", 0)
+    except (ValueError, RecursionError):
+        return None
+    if kind not in _TOLD or not isinstance(text, str) or not isinstance(file, str):
+        return None
+    if type(number) is not int or not 0 <= number <= _LARGEST:
+        return None
+    return Note(kind, text[:2000], file[:1000], number) if text else None
 
 
 def _is_sound(failure: Failure) -> bool:

@@ -8,6 +8,7 @@ fence.json                        the newest attempt: an agent of an older one m
     heartbeat.json  progress.json
     log/<offset>                  segments, named by the offset of their first byte
     log.marks.json                offset and time, to merge the logs of several tasks
+    translation.json              what the script's old code needed to run here
     stop.json                     a request to end, with its grace; why, where no user asked
     outcome.json                  how the task ended: created once, never changed
 """
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 from danlu.errors import PlatformError
 from danlu.job.plan import Task
 from danlu.job.status import Agent, Heartbeat, Outcome, Progress
+from danlu.job.translation import Translation
 from danlu.job.wire import from_wire, to_wire
 from danlu.taskdir.api import Carrier
 from danlu.taskdir.encoding import dump, load
@@ -121,6 +123,13 @@ class TaskDir:
 
     def outcome(self) -> Outcome | None:
         return self._read("outcome.json", Outcome)
+
+    def translate(self, translation: Translation) -> None:
+        """Say what the script's code needed so far; replaces what was said before."""
+        self._put("translation.json", to_wire(translation))
+
+    def translation(self) -> Translation:
+        return self._read("translation.json", Translation) or Translation()
 
     def log_writer(self, limit: int) -> LogWriter:
         return LogWriter(self.carrier, self._at, limit=limit)

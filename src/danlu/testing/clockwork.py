@@ -10,6 +10,7 @@ from danlu.executors.api import Capacity
 from danlu.job.plan import Place, Role, Task
 from danlu.job.state import Reason
 from danlu.job.status import Failure, Outcome, TaskStatus
+from danlu.job.translation import Translation
 from danlu.taskdir.files import TaskDir
 from danlu.taskdir.local import FileCarrier
 from danlu.taskdir.log import LogReader
@@ -70,6 +71,9 @@ class ClockworkExecutor:
 
     def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
         return self.files(job_id, attempt, task).log_reader()
+
+    def translation(self, job_id: str, attempt: int, task: str) -> Translation:
+        return self.files(job_id, attempt, task).translation()
 
     def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
         for task in tasks:

@@ -18,6 +18,7 @@ from danlu.job.job import new_id
 from danlu.job.plan import Role, Task
 from danlu.job.state import Reason
 from danlu.job.status import Agent
+from danlu.job.translation import Note, Translation
 from danlu.testing.bench import WAITS_FOR_EVER, Bench, eventually
 
 
@@ -168,6 +169,24 @@ class ExecutorContract:
 
         assert bench.ended(task).exit_code == 3
         assert bench.log(task).count("went on") == 1
+
+    def test_what_the_code_of_a_task_needed_is_told(
+        self, bench: Bench, open_executor: Callable[[], Executor]
+    ) -> None:
+        task = bench.task(
+            "import json, os\n"
+            "note = {'kind': 'mapped', 'text': '改', 'file': 'train.py', 'line': 3}\n"
+            "with open(os.environ['DANLU_BOX'] + '/translation.jsonl', 'a') as file:\n"
+            "    file.write(json.dumps(note) + '\\n')\n"
+            "raise SystemExit(1)"
+        )
+        assert bench.executor.translation(bench.job_id, 1, task.name) == Translation()
+
+        bench.start(task)
+        bench.ended(task)
+
+        told = open_executor().translation(bench.job_id, 1, task.name)
+        assert told == Translation((Note("mapped", "改", "train.py", 3),))
 
     def test_secrets_reach_the_script_and_leave_no_file(self, bench: Bench, tmp_path: Path) -> None:
         script = "import os\nprint(os.environ['AK'][::-1])"
