@@ -1,0 +1,77 @@
+"""Tells how far the training is: ``progress.json`` in the box, once a second at most."""
+
+import atexit
+import json
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+_EVERY = 1.0
+_SAMPLES = 15  # a rate is that of the last so many seconds
+
+
+class Progress:
+    """Written by the process it was made in, never by one that was forked from it."""
+
+    def __init__(self, box: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = os.path.join(box, "progress.json")
+        self._temporary = os.path.join(box, f".progress-{os.getpid()}.tmp")
+        self._pid = os.getpid()
+        self._clock = clock
+        self._next = 0.0
+        self._told = -1
+        self._offset = 0  # of the global step to what was counted
+        self._samples: deque[tuple[float, int]] = deque(maxlen=_SAMPLES)
+        self.total: int | None = None  # as a global step
+        atexit.register(self.finish, lambda: self._counted)
+        self._counted = 0
+
+    def is_due(self) -> bool:
+        return self._clock() >= self._next
+
+    def tell(self, counted: int, limit: int | None, global_step: int | None) -> None:
+        """Write where the training is; ``counted`` steps were made by this process."""
+        now = self._clock()
+        self._next = now + _EVERY
+        self._counted = counted
+        if global_step is not None:
+            self._offset = global_step - counted
+        self._samples.append((now, counted + self._offset))
+        self._write(counted + self._offset, self._aim(limit))
+
+    def passed(self, counted: int) -> None:
+        """Take note of a step between two of those that are told."""
+        self._counted = counted
+
+    def finish(self, counted: Callable[[], int]) -> None:
+        """Write the last step."""
+        if self._told >= 0 and counted() + self._offset != self._told:
+            self._samples.append((self._clock(), counted() + self._offset))
+            self._write(counted() + self._offset, self._last_total)
+
+    def _aim(self, limit: int | None) -> int | None:
+        known = [total for total in (self.total, limit and limit + self._offset) if total]
+        self._last_total = min(known, default=None)
+        return self._last_total
+
+    _last_total: int | None = None
+
+    def _rate(self) -> float:
+        (first, done), (last, now_done) = self._samples[0], self._samples[-1]
+        return max(now_done - done, 0) / (last - first) if last > first else 0.0
+
+    def _write(self, step: int, total: int | None) -> None:
+        if os.getpid() != self._pid:
+            return
+        told: dict[str, Any] = {
+            "step": step,
+            "total": total,
+            "rate": round(self._rate(), 3),
+            "time": time.time(),
+        }
+        with open(self._temporary, "w", encoding="utf-8") as file:
+            json.dump(told, file)
+        os.replace(self._temporary, self._path)
+        self._told = step
