@@ -53,7 +53,8 @@ def _choose(version: str) -> None:
             os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
         finder.amend({"tensorflow": "danlu_runtime.tf2:enter"})
         finder.resolvers["tensorflow"] = "danlu_runtime.tf2:resolve"
+    finder.resolvers["tensorflow_estimator"] = "danlu_runtime.tf1.estimator:resolve"
     if os.environ.get("TF_USE_LEGACY_KERAS") == "1":
         finder.resolvers["keras"] = "danlu_runtime.keras2:resolve"
     if quiet:
-        finder.around["tensorflow"] = "danlu_runtime.quiet:without_noise"
+        finder.around["tensorflow"] = "danlu_runtime.quiet:loading"

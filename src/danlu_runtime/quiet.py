@@ -16,6 +16,7 @@ _NOISE = re.compile(
     rb"WARNING: All log messages before absl::InitializeLog\(\)"
     rb"|[IW]\d{4} \d\d:\d\d:[\d.]+ +\d+ \w+\.cc:\d+\] "
     rb"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IW] \S+\.cc:\d+\] "
+    rb"|E\d{4} .* cuda_platform\.cc:\d+\] failed call to cuInit"
     rb"|To enable the following instructions: "
 )
 _DEPRECATION_WALLS = (
@@ -28,11 +29,17 @@ _DEPRECATION_WALLS = (
 
 
 @contextmanager
-def without_noise() -> Iterator[None]:
+def loading() -> Iterator[None]:
     """Load TensorFlow inside."""
-    with _kept_standard_error():
+    with without_noise():
         yield
         _hush_python()
+
+
+def is_quiet() -> bool:
+    from danlu_runtime.activate import finder
+
+    return "tensorflow" in finder.around
 
 
 def _hush_python() -> None:
@@ -44,7 +51,8 @@ def _hush_python() -> None:
 
 
 @contextmanager
-def _kept_standard_error() -> Iterator[None]:
+def without_noise() -> Iterator[None]:
+    """Hold standard error back while something noisy runs inside."""
     try:
         own = os.dup(2)
     except OSError:  # closed by the script

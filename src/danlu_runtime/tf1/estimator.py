@@ -21,6 +21,7 @@ _TPU = ("tpu_embedding", "tpu_embedding_gradient", "session_support")
 _TREES = (
     "Its compiled operations are gone; use tf.estimator.DNNClassifier, or scikit-learn's trees."
 )
+_reviving: list[bool] = []
 _GONE = {
     name: _TREES
     for name in (
@@ -85,9 +86,18 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
+def resolve(name: str) -> ModuleType | None:
+    """Serve ``tensorflow_estimator`` itself, which others import by that name, revived."""
+    if name == "tensorflow_estimator" and not _reviving:
+        revive()
+        return sys.modules[name]
+    return None
+
+
 @cache
 def revive() -> None:
     """Import tensorflow-estimator; once."""
+    _reviving.append(True)
     _put_back_tpu_modules()
     _put_back_estimator_training()
     _put_back_export_names()

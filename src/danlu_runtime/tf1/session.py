@@ -5,6 +5,8 @@ import glob
 import os
 from typing import Any
 
+_first = [True]  # until a session has begun
+
 
 def place_softly() -> None:
     """Let every session place operations where it can when there is no GPU.
@@ -14,17 +16,23 @@ def place_softly() -> None:
     from tensorflow.compat.v1 import ConfigProto
     from tensorflow.python.client import session
 
+    from danlu_runtime.quiet import is_quiet, without_noise
+
     begin = session.BaseSession.__init__
 
     @functools.wraps(begin)
-    def begin_softly(self: Any, target: str = "", graph: Any = None, config: Any = None) -> None:
+    def begin_softly(self: Any, target: str = "", graph: Any = None, config: Any = None) -> Any:
         if isinstance(config, ConfigProto | None) and not has_gpu():
             own = ConfigProto()
             if config is not None:
                 own.CopyFrom(config)
             own.allow_soft_placement = True
             config = own
-        begin(self, target, graph, config)
+        if _first and is_quiet():
+            _first.clear()
+            with without_noise():  # TensorFlow looks for GPUs now, and complains of having none
+                return begin(self, target, graph, config)
+        return begin(self, target, graph, config)
 
     session.BaseSession.__init__ = begin_softly
 
