@@ -40,9 +40,9 @@ def main(box: str) -> None:
         if launch["functions"]:
             _ours("danlu_runtime.modelmaker").drive(run, *launch["args"])
         elif launch["module"]:
-            _run_module(run, launch["sys_path"])
+            run_module(run, launch["sys_path"])
         else:
-            _run_file(run, launch["sys_path"])
+            run_file(run, launch["sys_path"])
         _report(report, None, own)
     except SystemExit as error:
         failed = error.code not in (None, 0)
@@ -51,7 +51,7 @@ def main(box: str) -> None:
         _report(report, error if failed else None, own)
         raise
     except BaseException as error:
-        error.__traceback__ = _without_ours(error.__traceback__)
+        error.__traceback__ = without_ours(error.__traceback__)
         if os.getpid() == own:  # not in a process the script forked
             _record(box, code, error)
         _report(report, error, own)
@@ -60,7 +60,7 @@ def main(box: str) -> None:
         sys.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
 
 
-def _run_file(run: str, sys_path: list[str]) -> None:
+def run_file(run: str, sys_path: list[str]) -> None:
     path = os.path.abspath(run)
     sys.path[:0] = dict.fromkeys([os.path.dirname(path), *sys_path])
     # A module of its own, so that pickle and multiprocessing find the script under __main__.
@@ -72,11 +72,11 @@ def _run_file(run: str, sys_path: list[str]) -> None:
     exec(program, module.__dict__)
 
 
-def _run_module(run: str, sys_path: list[str]) -> None:
-    from runpy import run_module
+def run_module(run: str, sys_path: list[str]) -> None:
+    import runpy
 
     sys.path[:0] = dict.fromkeys([os.getcwd(), *sys_path])
-    run_module(run, run_name="__main__", alter_sys=True)
+    runpy.run_module(run, run_name="__main__", alter_sys=True)
 
 
 def _watch_crashes(path: str) -> None:
@@ -88,7 +88,7 @@ def _watch_crashes(path: str) -> None:
     faulthandler.enable(file=file, all_threads=False)
 
 
-def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
+def without_ours(traceback: TracebackType | None) -> TracebackType | None:
     """Return the traceback with the user's lines and those of libraries only; None without any."""
     first = last = None
     while traceback is not None:
