@@ -31,13 +31,13 @@ _installed = False
 def install(tf: object = None) -> None:
     """Watch every session of this process, where a limit is set or progress is asked for."""
     global _installed
-    limit, box = os.environ.get("DANLU_MAX_STEPS", ""), os.environ.get("DANLU_BOX", "")
+    limit, box = _limit(os.environ.get("DANLU_MAX_STEPS", "")), os.environ.get("DANLU_BOX", "")
     if _installed or not (limit or box):
         return
     _installed = True
     from danlu_runtime.steps import ends, watch
 
-    watch.start(_limit(limit), box)
+    watch.start(limit, box)
     ends.install()
 
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 _EVERY = 1.0
@@ -21,57 +22,51 @@ class Progress:
         self._pid = os.getpid()
         self._clock = clock
         self._next = 0.0
-        self._told = -1
         self._offset = 0  # of the global step to what was counted
-        self._samples: deque[tuple[float, int]] = deque(maxlen=_SAMPLES)
-        self.total: int | None = None  # as a global step
-        atexit.register(self.finish, lambda: self._counted)
         self._counted = 0
+        self._samples: deque[tuple[float, int]] = deque(maxlen=_SAMPLES)
+        self._aim: int | None = None
+        self.total: int | None = None  # the global step it goes to, where that is known
+        atexit.register(self.finish)
 
     def is_due(self) -> bool:
         return self._clock() >= self._next
 
     def tell(self, counted: int, limit: int | None, global_step: int | None) -> None:
         """Write where the training is; ``counted`` steps were made by this process."""
-        now = self._clock()
-        self._next = now + _EVERY
+        self._next = self._clock() + _EVERY
         self._counted = counted
         if global_step is not None:
             self._offset = global_step - counted
-        self._samples.append((now, counted + self._offset))
-        self._write(counted + self._offset, self._aim(limit))
+        known = [total for total in (self.total, limit and limit + self._offset) if total]
+        self._aim = min(known, default=None)
+        self._write()
 
     def passed(self, counted: int) -> None:
         """Take note of a step between two of those that are told."""
         self._counted = counted
 
-    def finish(self, counted: Callable[[], int]) -> None:
-        """Write the last step."""
-        if self._told >= 0 and counted() + self._offset != self._told:
-            self._samples.append((self._clock(), counted() + self._offset))
-            self._write(counted() + self._offset, self._last_total)
-
-    def _aim(self, limit: int | None) -> int | None:
-        known = [total for total in (self.total, limit and limit + self._offset) if total]
-        self._last_total = min(known, default=None)
-        return self._last_total
-
-    _last_total: int | None = None
+    def finish(self) -> None:
+        """Tell the last step."""
+        if self._samples and self._counted + self._offset != self._samples[-1][1]:
+            with suppress(OSError):  # the box is gone with its task
+                self._write()
 
     def _rate(self) -> float:
         (first, done), (last, now_done) = self._samples[0], self._samples[-1]
         return max(now_done - done, 0) / (last - first) if last > first else 0.0
 
-    def _write(self, step: int, total: int | None) -> None:
+    def _write(self) -> None:
         if os.getpid() != self._pid:
             return
+        step = self._counted + self._offset
+        self._samples.append((self._clock(), step))
         told: dict[str, Any] = {
             "step": step,
-            "total": total,
+            "total": self._aim,
             "rate": round(self._rate(), 3),
             "time": time.time(),
         }
         with open(self._temporary, "w", encoding="utf-8") as file:
             json.dump(told, file)
         os.replace(self._temporary, self._path)
-        self._told = step
