@@ -10,7 +10,7 @@ def enter(real: ModuleType) -> ModuleType:
     Called once, when TensorFlow has been loaded and before the script sees it.
     """
     from danlu_runtime import steps
-    from danlu_runtime.tf1 import before_one, flags, keras, restored, restored_rnn, session
+    from danlu_runtime.tf1 import before_one, flags, keras, logs, restored, restored_rnn, session
     from danlu_runtime.tf1.facade import Facade
 
     real.compat.v1.disable_v2_behavior()
@@ -18,6 +18,7 @@ def enter(real: ModuleType) -> ModuleType:
     restored_rnn.restore()
     before_one.accept()
     flags.tolerate()
+    logs.print_once()
     session.place_softly()
     keras.accept_old_calls()
     steps.install()

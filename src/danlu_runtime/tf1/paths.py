@@ -19,6 +19,14 @@ _MOVED = {
     "python.util.compact": "tensorflow.python.util.compat",  # the KDL manual's spelling
     "python.ops.rnn_cell": "tensorflow.compat.v1.nn.rnn_cell",
     "python.ops.seq2seq": "danlu_runtime.tf1.contrib.legacy_seq2seq",
+    "python.ops.spectral_ops": "tensorflow.compat.v1.signal",
+    "python.summary.event_accumulator": "tensorboard.backend.event_processing.event_accumulator",
+    "python.training.checkpointable": "tensorflow.python.trackable",
+    "python.training.distribute": "tensorflow.python.distribute.distribute_lib",
+    "python.training.distribution_strategy_context": "tensorflow.python.distribute.distribute_lib",
+    "python.training.learning_rate_decay_v2": "tensorflow.python.training.learning_rate_decay",
+    "python.training.tracking": "tensorflow.python.trackable",
+    "python.training.training_ops": "tensorflow.python.ops.gen_training_ops",
     "python.platform.default._flags": "tensorflow.python.platform.flags",
 }
 

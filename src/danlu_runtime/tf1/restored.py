@@ -58,6 +58,7 @@ _MOVED: Moves = {
         "framework.tensor_conversion_registry": ("register_tensor_conversion_function",),
     },
     "framework.tensor_util": {"ops.shape_util": ("shape_tensor", "maybe_set_static_shape")},
+    "pywrap_tensorflow": {"training.py_checkpoint_reader": ("NewCheckpointReader",)},
     "saved_model.utils_impl": {
         "saved_model.path_helpers": (
             "get_or_create_variables_dir",
@@ -90,7 +91,7 @@ def _put_back_moved_names() -> None:
 
 
 def _name_variables_as_before() -> None:
-    """``variable_scope.variable`` was VariableV1 itself; tf_slim 1.1 makes its variables with it."""
+    """``variable_scope.variable`` was VariableV1 itself; tf_slim 1.1 calls it by that name."""
     scope = _internal("ops.variable_scope")
     if not hasattr(scope, "variable"):
         scope.variable = _internal("ops.variable_v1").VariableV1
