@@ -35,6 +35,7 @@ def spec_of(request: dict[str, Any], name: str) -> JobSpec:
         env=request.get("env", {}),
         secrets=tuple(request.get("secrets", ())),
         resources=Resources(nodes=request.get("nodes", 1)),
+        tensorflow=request.get("framework_version", ""),
     )
 
 
@@ -109,8 +110,16 @@ class FakeClient:
         self.notes: tuple[str, ...] = ()
         self.interrupt_after: int | None = None
         self.around = False  # plans with packages and shell commands
+        self.told: dict[str, Any] = {}  # of a translation
         self.algorithms = FakeDefinitions("algorithm", algorithm_of)
         self.datasets = FakeDefinitions("data set", dataset_of)
+
+    def translation(self, ref: str) -> dict[str, Any]:
+        empty: dict[str, Any] = {
+            "job": ref, "name": ref, "attempt": 1, "tensorflow": "", "ended": True,
+            "repaired": [], "mapped": [], "relaxed": [], "gone": [], "left_out": 0,
+        }  # fmt: skip
+        return {**empty, **self.told}
 
     def hello(self) -> dict[str, Any]:
         return {"version": "0.1.0", "pid": 1, "living": 0, "started": NOW}

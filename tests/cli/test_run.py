@@ -39,7 +39,9 @@ def test_what_was_not_given_is_left_to_the_server(danlu, client, script):
 def test_every_option_reaches_the_request(danlu, client, script):
     danlu("run", "code", "--nodes", "2", "--gpus", "0", "--cpus", "1.5", "--memory", "2G",
           "--flavor", "cpu.basic", "--name", "mnist", "--retries", "0", "--priority", "-1",
-          "--timeout", "60", "--env", "A=b=c", "--client-token", "again", "--detach")  # fmt: skip
+          "--timeout", "60", "--env", "A=b=c", "-e", "TF_CPP_MIN_LOG_LEVEL=0",
+          "--framework-version", "1.14", "--max-steps", "7",
+          "--client-token", "again", "--detach")  # fmt: skip
 
     request = client.requests[0]
     assert request["nodes"] == 2
@@ -51,7 +53,9 @@ def test_every_option_reaches_the_request(danlu, client, script):
     assert request["retries"] == 0
     assert request["priority"] == -1
     assert request["timeout"] == 60
-    assert request["env"] == {"A": "b=c"}
+    assert request["env"] == {"A": "b=c", "TF_CPP_MIN_LOG_LEVEL": "0"}
+    assert request["framework_version"] == "1.14"
+    assert request["max_steps"] == 7
     assert client.tokens == ["again"]
 
 
@@ -206,3 +210,16 @@ def test_a_flag_decides_the_dialect_before_any_evidence(danlu, client, script):
 
     assert result.code == 0
     assert client.requests[0]["dialect"] == "modelarts"
+
+
+def test_a_rehearsal_is_three_steps_and_is_called_one(danlu, client, script):
+    result = danlu("run", "code", "--rehearse")
+
+    assert client.requests[0]["max_steps"] == 3
+    assert "A rehearsal: training ends after 3 steps." in result.err
+
+
+def test_a_rehearsal_may_have_more_steps(danlu, client, script):
+    danlu("run", "code", "--rehearse", "--max-steps", "10", "--json")
+
+    assert client.requests[0]["max_steps"] == 10

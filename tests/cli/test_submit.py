@@ -95,3 +95,17 @@ def test_a_windows_editor_may_have_written_it(danlu, client, job, tmp_path):
     (tmp_path / "job.toml").write_bytes(b"\xef\xbb\xbf" + JOB.encode())
 
     assert danlu("submit", file).code == 0
+
+
+@pytest.mark.parametrize("written", ["1.10", "'1.10'"])
+def test_a_version_reaches_the_server_as_it_was_written(danlu, client, job, written):
+    danlu("submit", job(f"framework_version = {written}\nmax_steps = 5\n{JOB}"))
+
+    assert client.requests[0]["framework_version"] == "1.10"
+    assert client.requests[0]["max_steps"] == 5
+
+
+def test_a_job_file_may_be_rehearsed(danlu, client, job):
+    danlu("submit", job(f"max_steps = 500\n{JOB}"), "--rehearse")
+
+    assert client.requests[0]["max_steps"] == 3

@@ -7,8 +7,8 @@ SCHEMAS = {
     "Change", "Channel", "CodeView", "Command", "Constraint", "Contents", "Dataset", "DatasetView",
     "DatasetsList", "DefineBody", "ErrorDetail", "ErrorView", "Failure", "FaultView", "Fetch",
     "Frame", "HelloView", "Install", "Isolation", "JobSpec", "JobState", "JobSummary",
-    "JobView", "JobsPage", "Limits", "LineView", "LinesView", "NoteView", "Outcome", "Parameter", "Phase",
-    "Place", "PlanBody", "PlanView", "Progress", "Push", "Reason", "RerunBody", "Resources",
+    "JobView", "JobsPage", "Limits", "LineView", "LinesView", "NoteView", "Outcome", "Parameter",
+    "Phase", "Place", "PlanBody", "PlanView", "Progress", "Push", "Reason", "RerunBody", "Resources",
     "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer", "TranslationView",
 }  # fmt: skip
 OPERATIONS = {

@@ -9,7 +9,7 @@ from danlu.cli.compose import compose
 from danlu.cli.options import Command, pairs
 from danlu.cli.request import given, secrets, with_places
 from danlu.cli.session import Session
-from danlu.cli.submission import Submission, accepted, rehearse, submit
+from danlu.cli.submission import Submission, accepted, show_plan, steps, submit
 from danlu.errors import Refused
 from danlu.words import say
 
@@ -57,10 +57,15 @@ class Run(Command):
 @click.option(
     "-p", "--parameter", "parameters", multiple=True, metavar="K=V", help="A flag of the script."
 )
-@click.option("--env", multiple=True, metavar="K=V", help="A variable of the script.")
+@click.option("-e", "--env", multiple=True, metavar="K=V", help="A variable of the script.")
 @click.option(
     "--secret", "secret_names", multiple=True, metavar="NAME", help="A variable of ours to pass on."
 )
+@click.option(
+    "--framework-version", default="", metavar="VERSION", help="The TensorFlow it sees: 1.14, none."
+)
+@click.option("--max-steps", type=int, metavar="N", help="End training after N steps.")
+@click.option("--rehearse", is_flag=True, help="The same with 3 steps: does it run to its end?")
 @click.option("--nodes", type=int, help="How many nodes.")
 @click.option("--gpus", type=int, help="GPUs of each node.")
 @click.option("--cpus", type=float, help="CPUs of each node.")
@@ -97,7 +102,7 @@ def command(
     words = click.get_current_context().meta[_WORDS]
     submission = _submission(session, path, words, options)
     if dry_run:
-        return rehearse(session, submission)
+        return show_plan(session, submission)
     return accepted(session, submit(session, submission), detach=detach)
 
 
@@ -113,6 +118,7 @@ def _submission(
         parameters=pairs("-p", options["parameters"]),
         env=pairs("--env", options["env"]),
         job_args=shlex.join(words),
+        max_steps=steps(session, options["max_steps"], options["rehearse"]),
     )
     if path and "algorithm" in fields:
         raise Refused(say("run.two_codes", path=repr(path)), hint=say("run.two_codes.hint"))
@@ -128,5 +134,6 @@ def _submission(
 _AS_GIVEN = (
     "algorithm", "dialect", "boot_file", "module", "entry_point", "data_url", "train_url", "data",
     "output_path", "urls", "prepare_command", "finish_command", "worker_count", "ps_count",
-    "nodes", "gpus", "cpus", "memory", "flavor", "name", "retries", "priority", "timeout",
+    "framework_version", "nodes", "gpus", "cpus", "memory", "flavor", "name", "retries",
+    "priority", "timeout",
 )  # fmt: skip

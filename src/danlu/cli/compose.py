@@ -24,16 +24,28 @@ def compose(
     """
     code = place(path)
     seen = look(code)
-    entry = next((str(fields[name]) for name in ENTRIES if fields.get(name)), "")
-    asked = str(fields.get("dialect") or "")
-    chosen = choose(
-        [name for name, value in fields.items() if value], asked, lambda: _find(code, seen, entry)
-    )
-    if not asked and not session.json:
+    entry = _entry(fields)
+    chosen = recognise(code, seen, fields)
+    if not fields.get("dialect") and not session.json:
         session.screen.say("dialect.chosen", dialect=chosen.dialect, why=chosen.why)
     rest = {name: value for name, value in fields.items() if name not in (*ENTRIES, "dialect")}
     request = with_places({"dialect": chosen.dialect, **rest}, base)
-    return request, _started(code, seen, entry, chosen.dialect)
+    return request, started(code, seen, entry, chosen.dialect)
+
+
+def recognise(code: Code, seen: Seen, fields: Mapping[str, Any]) -> Evidence:
+    """Return the service of a job by what was asked for, its fields and its code.
+
+    Raises:
+        Refused: a field belongs to another service, or there are signs of two.
+    """
+    entry = _entry(fields)
+    given = [name for name, value in fields.items() if value]
+    return choose(given, str(fields.get("dialect") or ""), lambda: _find(code, seen, entry))
+
+
+def _entry(fields: Mapping[str, Any]) -> str:
+    return next((str(fields[name]) for name in ENTRIES if fields.get(name)), "")
 
 
 def _find(code: Code, seen: Seen, entry: str) -> Evidence:
@@ -42,7 +54,12 @@ def _find(code: Code, seen: Seen, entry: str) -> Evidence:
     return find(seen, entry or guessed(code))
 
 
-def _started(code: Code, seen: Seen, entry: str, dialect: str) -> Code:
+def started(code: Code, seen: Seen, entry: str, dialect: str) -> Code:
+    """Return the code with what a job of it would start.
+
+    Raises:
+        Refused: that cannot be told.
+    """
     field = entry_field(dialect)
     if field == "module":
         return with_module(code, entry, seen.names)

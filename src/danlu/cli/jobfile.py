@@ -44,6 +44,9 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     parameters = job.get("parameters")
     if isinstance(parameters, dict):
         job["parameters"] = {name: _as_written(value) for name, value in parameters.items()}
+    version = job.get("framework_version")
+    if isinstance(version, _Written):  # 1.10 is not 1.1
+        job["framework_version"] = version.text
     return {name: _plain(value) for name, value in job.items()}
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 COMMANDS = {
     "run": "danlu.cli.cmd_run",
     "submit": "danlu.cli.cmd_submit",
+    "check": "danlu.cli.cmd_check",
+    "python": "danlu.cli.cmd_python",
     "ls": "danlu.cli.cmd_ls",
     "show": "danlu.cli.cmd_show",
     "logs": "danlu.cli.cmd_logs",

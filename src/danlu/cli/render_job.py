@@ -58,6 +58,7 @@ def _head(view: View, now: float, paint: Paint) -> list[tuple[str, str]]:
         (say("show.algorithm"), _algorithm(view)),
         (say("show.dialect"), spec["dialect"]),
         (say("show.entry"), spec["entry"]),
+        ("TensorFlow", spec["tensorflow"]),
         (say("show.created"), f"{moment(view['created'])}  ({age(view['created'], now)})"),
         (say("show.time"), time_taken(view)),
         (say("show.attempt"), str(view["attempt"])),

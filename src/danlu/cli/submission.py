@@ -15,6 +15,7 @@ from danlu.errors import Refused
 from danlu.words import say
 
 _LISTED = 12
+REHEARSAL = 3  # steps: enough to build, train, save and evaluate once
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,16 @@ class Submission:
     code: Code | None
     secrets: Mapping[str, str] = field(default_factory=dict)
     token: str | None = None
+
+
+def steps(session: Session, given: int | None, rehearse: bool) -> int | None:
+    """Return after how many steps training shall end, and say so where it is a rehearsal."""
+    if not rehearse:
+        return given
+    count = given or REHEARSAL
+    if not session.json:
+        session.screen.say("run.rehearsal", steps=count)
+    return count
 
 
 def prepare(session: Session, submission: Submission) -> dict[str, Any]:
@@ -63,7 +74,7 @@ def _tell_packed(session: Session, code: Code) -> None:
         session.screen.say("run.left_out", files=", ".join(code.left_out[:_LISTED]))
 
 
-def rehearse(session: Session, submission: Submission) -> int:
+def show_plan(session: Session, submission: Submission) -> int:
     """Show what would run, and start nothing."""
     planned = session.client.plan(prepare(session, submission))
     if session.json:
