@@ -8,8 +8,8 @@ SCHEMAS = {
     "DatasetsList", "DefineBody", "ErrorDetail", "ErrorView", "Failure", "FaultView", "Fetch",
     "Frame", "HelloView", "Install", "Isolation", "JobSpec", "JobState", "JobSummary",
     "JobView", "JobsPage", "Limits", "LineView", "LinesView", "NoteView", "Outcome", "Parameter",
-    "Phase", "Place", "PlanBody", "PlanView", "Progress", "Push", "Reason", "RerunBody", "Resources",
-    "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer", "TranslationView",
+    "Phase", "Place", "PlanBody", "PlanView", "Progress", "Push", "Reason", "RerunBody",
+    "Resources", "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer", "TranslationView",
 }  # fmt: skip
 OPERATIONS = {
     "capacity", "code_known", "create_algorithm", "create_dataset", "hello", "lines",
