@@ -18,7 +18,11 @@ if __name__ == "__main__":
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Python itself hides its importer, where no loader of ours stands between.
-_LOADING = (os.path.join(_FOLDER, "repair", ""), "<frozen importlib")
+_LOADING = (
+    os.path.join(_FOLDER, "modelmaker", ""),
+    os.path.join(_FOLDER, "repair", ""),
+    "<frozen importlib",
+)
 _RUNPY = ("<frozen runpy>", os.path.join(os.path.dirname(os.__file__), "runpy.py"))
 _SEARCH = [os.path.dirname(_FOLDER), *sys.path]  # of our own imports, whatever a script changes
 _open_for_good: list[object] = []
@@ -34,6 +38,9 @@ def main(box: str) -> None:
     if launch["mapped"]:
         _ours("danlu_runtime.paths").install(launch["mapped"])
     if code:
+        # Where sitecustomize did not, because the variable was not set yet.
+        os.environ.setdefault("DANLU_CODE", code)
+        _ours("danlu_runtime.activate").start()
         _ours("danlu_runtime.repair.loader").install(code)
     own = os.getpid()
     try:

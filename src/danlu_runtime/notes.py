@@ -33,7 +33,7 @@ def note(kind: str, text: str, file: str = "", line: int = 0) -> None:
         return
     _told.add((text, file, line))
     if kind == "repaired":
-        _say(text, file, line)
+        say(text, file, line)
     if report:
         _append(report, {"kind": kind, "text": text, "file": file, "line": line})
 
@@ -49,7 +49,8 @@ def caller() -> tuple[str, int]:
     return "", 0
 
 
-def _say(text: str, file: str, line: int) -> None:
+def say(text: str, file: str = "", line: int = 0) -> None:
+    """Say something of the platform's on stderr, where the script's own lines go."""
     where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
     try:
         sys.stderr.write(f"[danlu] {where}{text}\n")
@@ -64,7 +65,7 @@ def _append(report: str, entry: dict[str, object]) -> None:
         with open(report, "ab", buffering=0) as file:
             file.write(line.encode("utf-8", "replace"))  # one write: lines are never mixed
     except OSError as error:
-        _say(f"the note could not be kept in {report}: {error}", "", 0)
+        say(f"the note could not be kept in {report}: {error}")
 
 
 def _remember(report: str) -> None:

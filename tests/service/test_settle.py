@@ -245,6 +245,12 @@ def test_the_runtime_is_told_where_the_users_own_files_are(house, request_of):
     assert environment(house, request_of)["DANLU_CODE"] == code
 
 
+def test_the_runtime_is_told_where_the_inputs_are(house, request_of):
+    inputs = "/home/ma-user/modelarts/inputs/data_url_0"
+
+    assert environment(house, request_of)["DANLU_INPUTS"] == inputs
+
+
 def test_training_may_be_cut_short(house, dls):
     planned = house.service.plan({**dls, "max_steps": 3})
 

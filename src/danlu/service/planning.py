@@ -42,6 +42,7 @@ def with_runtime(command: Command, spec: JobSpec) -> Command:
         return command
     told = {
         "DANLU_CODE": code,
+        "DANLU_INPUTS": "\n".join(item.to for item in command.fetch if item.what != "code"),
         "DANLU_TENSORFLOW": spec.tensorflow,
         "DANLU_MAX_STEPS": str(spec.max_steps or ""),
     }

@@ -1,6 +1,5 @@
 """What becomes of a training run past the limit."""
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -125,7 +124,3 @@ def _only_trains(leaf: Leaf) -> bool:
 
 def _key(fetch: Any) -> Any:
     return fetch if isinstance(fetch, str) else id(fetch)
-
-
-def say(text: str) -> None:
-    print(f"[danlu] {text}", file=sys.stderr, flush=True)

@@ -12,9 +12,10 @@ from tensorflow.python.client import session as sessions
 from tensorflow.python.framework import errors
 from tensorflow.python.training import saver
 
+from danlu_runtime.notes import say
 from danlu_runtime.steps.count import Counter
 from danlu_runtime.steps.graph import Leaf, Ledger, ledger_of
-from danlu_runtime.steps.loop import Rest, say
+from danlu_runtime.steps.loop import Rest
 from danlu_runtime.steps.progress import Progress
 
 _run: Callable[..., Any] = sessions.BaseSession.run
