@@ -1,0 +1,24 @@
+"""`tf.contrib.learn.datasets`."""
+
+from typing import Any
+
+from danlu_runtime.tf1.contrib.learn.datasets import base, mnist
+from danlu_runtime.tf1.contrib.learn.datasets.base import load_iris
+from danlu_runtime.tf1.contrib.learn.datasets.mnist import load_mnist
+
+__all__ = ["DATASETS", "base", "load_dataset", "load_iris", "mnist"]
+
+GONE = {
+    "load_boston": base.GONE["load_boston"],
+    "load_dbpedia": "Nothing is downloaded while a job runs; read your own copy with pandas.",
+    "make_dataset": "Use sklearn.datasets.make_moons, make_circles or make_blobs.",
+}
+
+DATASETS = {"iris": load_iris, "mnist": load_mnist}
+
+
+def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = False) -> Any:
+    """Return a data set by name."""
+    if name not in DATASETS:
+        raise ValueError(f"Name of dataset is not found: {name}. Known: {sorted(DATASETS)}.")
+    return DATASETS[name]()

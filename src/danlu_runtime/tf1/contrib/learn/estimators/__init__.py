@@ -1,0 +1,92 @@
+"""`tf.contrib.learn.estimators`."""
+
+from danlu_runtime.tf1.contrib.learn.estimators.column_inference import (
+    infer_real_valued_columns_from_input,
+    infer_real_valued_columns_from_input_fn,
+)
+from danlu_runtime.tf1.contrib.learn.estimators.constants import ProblemType
+from danlu_runtime.tf1.contrib.learn.estimators.dnn import (
+    DNNClassifier,
+    DNNEstimator,
+    DNNRegressor,
+)
+from danlu_runtime.tf1.contrib.learn.estimators.dnn_linear_combined import (
+    DNNLinearCombinedClassifier,
+    DNNLinearCombinedEstimator,
+    DNNLinearCombinedRegressor,
+)
+from danlu_runtime.tf1.contrib.learn.estimators.estimator import BaseEstimator, Estimator
+from danlu_runtime.tf1.contrib.learn.estimators.head import (
+    Head,
+    binary_svm_head,
+    loss_only_head,
+    multi_class_head,
+    multi_head,
+    multi_label_head,
+    no_op_train_fn,
+    poisson_regression_head,
+    regression_head,
+)
+from danlu_runtime.tf1.contrib.learn.estimators.linear import (
+    LinearClassifier,
+    LinearEstimator,
+    LinearRegressor,
+)
+from danlu_runtime.tf1.contrib.learn.estimators.logistic_regressor import LogisticRegressor
+from danlu_runtime.tf1.contrib.learn.estimators.metric_key import MetricKey
+from danlu_runtime.tf1.contrib.learn.estimators.model_fn import ModeKeys, ModelFnOps
+from danlu_runtime.tf1.contrib.learn.estimators.prediction_key import PredictionKey
+from danlu_runtime.tf1.contrib.learn.estimators.run_config import (
+    ClusterConfig,
+    Environment,
+    RunConfig,
+    TaskType,
+)
+from danlu_runtime.tf1.contrib.learn.estimators.sklearn_compat import SKCompat
+
+__all__ = [
+    "BaseEstimator",
+    "ClusterConfig",
+    "DNNClassifier",
+    "DNNEstimator",
+    "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedEstimator",
+    "DNNLinearCombinedRegressor",
+    "DNNRegressor",
+    "Environment",
+    "Estimator",
+    "Head",
+    "LinearClassifier",
+    "LinearEstimator",
+    "LinearRegressor",
+    "LogisticRegressor",
+    "MetricKey",
+    "ModeKeys",
+    "ModelFnOps",
+    "PredictionKey",
+    "ProblemType",
+    "RunConfig",
+    "SKCompat",
+    "TaskType",
+    "binary_svm_head",
+    "infer_real_valued_columns_from_input",
+    "infer_real_valued_columns_from_input_fn",
+    "loss_only_head",
+    "multi_class_head",
+    "multi_head",
+    "multi_label_head",
+    "no_op_train_fn",
+    "poisson_regression_head",
+    "regression_head",
+]
+
+_RNN = "Use an Estimator whose model_fn calls tf.nn.dynamic_rnn."
+GONE = {
+    "DynamicRnnEstimator": _RNN,
+    "StateSavingRnnEstimator": _RNN,
+    "KMeansClustering": "Use sklearn.cluster.MiniBatchKMeans, or tf.compat.v1.estimator."
+    "experimental.KMeans.",
+    "GMM": "Use sklearn.mixture.GaussianMixture.",
+    "SVM": "Use LinearEstimator with binary_svm_head, or sklearn.svm.LinearSVC.",
+    "TensorForestEstimator": "Use sklearn.ensemble.RandomForestClassifier.",
+}

@@ -1,0 +1,317 @@
+"""`tf.contrib.learn.Experiment`: an estimator, its data, and when to train, evaluate and export."""
+
+import contextlib
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from danlu_runtime.tf1.contrib.learn import monitors
+from danlu_runtime.tf1.contrib.learn.estimators.run_config import Environment
+from danlu_runtime.tf1.contrib.learn.experiment_steps import (
+    ReportingValidation,
+    check_predicate,
+    has_finished,
+    start_server,
+    wait,
+    watch_checkpoints,
+)
+from danlu_runtime.tf1.contrib.learn.export_strategy import ExportStrategy
+from danlu_runtime.tf1.contrib.learn.trainable import Evaluable, Trainable
+from danlu_runtime.tf1.estimator import public
+
+__all__ = ["Experiment"]
+
+# Cloud storage answers slowly: every step would be too often to look for a checkpoint there.
+_FREQUENCY_ON_A_STORE = 1000
+
+
+class Experiment:
+    """Knows how to train and evaluate an estimator; nothing runs before a method is called."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        train_input_fn: Callable[[], Any],
+        eval_input_fn: Callable[[], Any],
+        eval_metrics: Mapping[Any, Any] | None = None,
+        train_steps: int | None = None,
+        eval_steps: int | None = 100,
+        train_monitors: Any = None,
+        eval_hooks: Any = None,
+        local_eval_frequency: int | None = None,
+        eval_delay_secs: float = 120,
+        continuous_eval_throttle_secs: float = 60,
+        min_eval_frequency: int | None = None,
+        delay_workers_by_global_step: bool = False,
+        export_strategies: Any = None,
+        train_steps_per_iteration: int | None = None,
+        checkpoint_and_export: bool = False,
+        saving_listeners: Any = None,
+        check_interval_secs: float = 5,
+    ) -> None:
+        self._core = isinstance(estimator, public().Estimator)
+        if not self._core and not isinstance(estimator, Evaluable):
+            raise ValueError("`estimator` must implement `Evaluable` or `tf.estimator.Estimator`.")
+        if not self._core and not isinstance(estimator, Trainable):
+            raise ValueError("`estimator` must implement `Trainable` or `tf.estimator.Estimator`.")
+        if self._core and eval_metrics is not None:
+            raise ValueError(
+                "`eval_metrics` must be `None` with `tf.estimator.Estimator`. Use "
+                "`eval_metric_ops` in its model_fn."
+            )
+        if saving_listeners and not self._core:
+            raise ValueError("`saving_listeners` must be `None` with `tf.contrib.learn.Estimator`.")
+        self._estimator = estimator
+        self._train_input_fn = train_input_fn
+        self._eval_input_fn = eval_input_fn
+        self._eval_metrics = eval_metrics
+        self._train_steps = train_steps
+        self._eval_steps = eval_steps
+        self._train_monitors = list(train_monitors or [])
+        self._eval_hooks = list(eval_hooks or [])
+        self._eval_delay_secs = eval_delay_secs
+        self._throttle_secs = continuous_eval_throttle_secs
+        self._check_interval_secs = check_interval_secs
+        self._delay_workers_by_global_step = delay_workers_by_global_step
+        self._train_steps_per_iteration = train_steps_per_iteration
+        self._checkpoint_and_export = checkpoint_and_export
+        self._saving_listeners = saving_listeners
+        self._local_eval_frequency = local_eval_frequency
+        if min_eval_frequency is None:
+            remote = "://" in str(estimator.model_dir)
+            min_eval_frequency = _FREQUENCY_ON_A_STORE if remote else 1
+        self._min_eval_frequency = min_eval_frequency
+        self._set_export_strategies(export_strategies)
+
+    @property
+    def estimator(self) -> Any:
+        return self._estimator
+
+    @property
+    def eval_metrics(self) -> Mapping[Any, Any] | None:
+        return self._eval_metrics
+
+    @property
+    def train_steps(self) -> int | None:
+        return self._train_steps
+
+    @property
+    def eval_steps(self) -> int | None:
+        return self._eval_steps
+
+    def extend_train_hooks(self, additional_hooks: Any) -> None:
+        self._train_monitors.extend(additional_hooks)
+
+    def reset_export_strategies(self, new_export_strategies: Any = None) -> list[ExportStrategy]:
+        """Replace the export strategies and return the former ones."""
+        former = self._export_strategies
+        self._set_export_strategies(new_export_strategies)
+        return former
+
+    def train(self, delay_secs: float | None = None) -> Any:
+        """Train to `train_steps`; later workers of a cluster wait before they begin."""
+        config = self._estimator.config
+        # An estimator of tf.estimator has a configuration without an environment.
+        environment = getattr(config, "environment", None)
+        if environment not in (Environment.LOCAL, Environment.GOOGLE) and (
+            config.cluster_spec and config.master
+        ):
+            start_server(config)
+        hooks = []
+        task_id = config.task_id or 0
+        if delay_secs is None:
+            delay_secs = min(60, task_id * 5)
+            if self._delay_workers_by_global_step:
+                steps = int(8000.0 * math.log(task_id + 1))
+                hooks.append(tf.train.GlobalStepWaiterHook(steps))
+                delay_secs = 0
+        wait(delay_secs, "training")
+        return self._train(max_steps=self._train_steps, hooks=self._train_monitors + hooks)
+
+    def evaluate(self, delay_secs: float | None = None, name: str | None = None) -> Any:
+        """Evaluate the latest checkpoint once."""
+        wait(self._eval_delay_secs if delay_secs is None else delay_secs, "eval")
+        return self._evaluate(self._eval_input_fn, name or "one_pass", self._eval_steps)
+
+    def local_run(self) -> Any:
+        """Train and evaluate in this process, as often as `local_eval_frequency` says."""
+        with self._changed(_min_eval_frequency=self._local_eval_frequency):
+            return self.train_and_evaluate()
+
+    def train_and_evaluate(self) -> tuple[Any, list[Any]]:
+        """Train, evaluate every new checkpoint on the way and the last one, then export."""
+        watchers = []
+        if self._min_eval_frequency:
+            watchers = [
+                ReportingValidation(
+                    self._export if self._checkpoint_and_export else None,
+                    input_fn=self._eval_input_fn,
+                    eval_steps=self._eval_steps,
+                    metrics=self._eval_metrics,
+                    every_n_steps=self._min_eval_frequency,
+                    name=None,
+                    hooks=self._eval_hooks,
+                    check_interval_secs=self._check_interval_secs,
+                )
+            ]
+        with self._changed(_train_monitors=self._train_monitors + watchers):
+            self.train(delay_secs=0)
+        result = self._evaluate(self._eval_input_fn, None, self._eval_steps)
+        return result, self._export(result)
+
+    def continuous_train_and_eval(
+        self, continuous_eval_predicate_fn: Callable[[Any], bool] | None = None
+    ) -> tuple[Any, list[Any]]:
+        """Train and evaluate in turns, without a session held in between."""
+        check_predicate(continuous_eval_predicate_fn)
+        result: Any = None
+        exports: list[Any] = []
+        steps = self._train_steps_per_iteration or self._steps_between_checkpoints()
+        while continuous_eval_predicate_fn is None or continuous_eval_predicate_fn(result):
+            if has_finished(self._estimator.model_dir, self._train_steps):
+                break
+            self._train(steps=steps, hooks=self._train_monitors)
+            result = self._evaluate(self._eval_input_fn, None, self._eval_steps)
+            exports = self._export(result)
+        return result, exports
+
+    def continuous_eval(
+        self,
+        delay_secs: float | None = None,
+        throttle_delay_secs: float | None = None,
+        evaluate_checkpoint_only_once: bool = True,
+        continuous_eval_predicate_fn: Callable[[Any], bool] | None = None,
+        name: str = "continuous",
+    ) -> None:
+        """Evaluate every new checkpoint until training is done, or the predicate says False."""
+        self._watch(
+            self._eval_input_fn,
+            name,
+            delay_secs,
+            throttle_delay_secs,
+            evaluate_checkpoint_only_once,
+            continuous_eval_predicate_fn,
+        )
+
+    def continuous_eval_on_train_data(
+        self,
+        delay_secs: float | None = None,
+        throttle_delay_secs: float | None = None,
+        continuous_eval_predicate_fn: Callable[[Any], bool] | None = None,
+        name: str = "continuous_on_train_data",
+    ) -> None:
+        """Evaluate every new checkpoint on the training data."""
+        self._watch(
+            self._train_input_fn,
+            name,
+            delay_secs,
+            throttle_delay_secs,
+            True,
+            continuous_eval_predicate_fn,
+        )
+
+    def run_std_server(self) -> None:
+        """Serve this task of a cluster, for ever: what a parameter server does."""
+        start_server(self._estimator.config).join()
+
+    def test(self) -> Any:
+        """Train one step, evaluate one step, export: a rehearsal."""
+        self._train(steps=1, hooks=self._train_monitors)
+        result = self._evaluate(self._eval_input_fn, "one_pass", 1)
+        self._export(result)
+        return result
+
+    def _watch(
+        self,
+        input_fn: Callable[[], Any],
+        name: str,
+        delay_secs: float | None,
+        throttle_delay_secs: float | None,
+        only_once: bool,
+        predicate: Callable[[Any], bool] | None,
+    ) -> None:
+        check_predicate(predicate)
+        wait(self._eval_delay_secs if delay_secs is None else delay_secs, "eval")
+
+        def evaluate_and_export(checkpoint: str) -> Any:
+            result = self._evaluate(input_fn, name, self._eval_steps, checkpoint) or {}
+            self._export(result, checkpoint)
+            return result
+
+        watch_checkpoints(
+            self._estimator.model_dir,
+            evaluate_and_export,
+            throttle=self._throttle_secs if throttle_delay_secs is None else throttle_delay_secs,
+            only_once=only_once,
+            go_on=predicate,
+            last_step=self._train_steps,
+        )
+
+    def _train(self, hooks: Any, steps: int | None = None, max_steps: int | None = None) -> Any:
+        if not self._core:
+            return self._estimator.fit(
+                input_fn=self._train_input_fn, steps=steps, max_steps=max_steps, monitors=hooks
+            )
+        return self._estimator.train(
+            input_fn=self._train_input_fn,
+            steps=steps,
+            max_steps=max_steps,
+            hooks=monitors.replace_monitors_with_hooks(hooks, self._estimator),
+            saving_listeners=self._saving_listeners,
+        )
+
+    def _evaluate(
+        self,
+        input_fn: Callable[[], Any],
+        name: str | None,
+        steps: int | None,
+        checkpoint_path: str | None = None,
+    ) -> Any:
+        options: dict[str, Any] = {} if self._core else {"metrics": self._eval_metrics}
+        return self._estimator.evaluate(
+            input_fn=input_fn,
+            steps=steps,
+            name=name,
+            checkpoint_path=checkpoint_path,
+            hooks=self._eval_hooks,
+            **options,
+        )
+
+    def _export(self, eval_result: Any, checkpoint_path: str | None = None) -> list[Any]:
+        base = os.path.join(tf.compat.as_text(self._estimator.model_dir), "export")
+        return [
+            strategy.export(
+                self._estimator,
+                os.path.join(base, tf.compat.as_text(strategy.name)),
+                checkpoint_path=checkpoint_path,
+                eval_result=eval_result,
+            )
+            for strategy in self._export_strategies
+        ]
+
+    def _set_export_strategies(self, value: Any) -> None:
+        if value is None:
+            value = []
+        elif isinstance(value, ExportStrategy):
+            value = [value]
+        elif not isinstance(value, list | tuple):
+            raise ValueError(
+                "`export_strategies` must be an ExportStrategy, a list of ExportStrategies, or "
+                f"None, got {value!r}."
+            )
+        self._export_strategies = list(value)
+
+    def _steps_between_checkpoints(self) -> int:
+        return self._min_eval_frequency or self._estimator.config.save_checkpoints_steps or 1000
+
+    @contextlib.contextmanager
+    def _changed(self, **attributes: Any) -> Iterator[None]:
+        former = {name: getattr(self, name) for name in attributes}
+        self.__dict__.update(attributes)
+        try:
+            yield
+        finally:
+            self.__dict__.update(former)

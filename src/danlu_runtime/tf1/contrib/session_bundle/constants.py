@@ -1,0 +1,13 @@
+"""`tensorflow.contrib.session_bundle.constants`."""
+
+ASSETS_DIRECTORY = "assets"
+ASSETS_KEY = "serving_assets"
+GRAPH_KEY = "serving_graph"
+INIT_OP_KEY = "serving_init_op"
+META_GRAPH_DEF_FILENAME = "export.meta"
+SIGNATURES_KEY = "serving_signatures"
+VARIABLES_FILENAME = "export"
+VARIABLES_FILENAME_V2 = "export.data"
+VARIABLES_FILENAME_PATTERN = "export-?????-of-?????"
+VARIABLES_FILENAME_PATTERN_V2 = "export.data-?????-of-?????"
+VERSION_FORMAT_SPECIFIER = "%08d"

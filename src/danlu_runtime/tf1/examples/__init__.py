@@ -1,0 +1,1 @@
+"""`tensorflow.examples`: the parts of TensorFlow's examples that scripts imported."""
