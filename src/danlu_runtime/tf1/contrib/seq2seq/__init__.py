@@ -1,0 +1,89 @@
+"""tf.contrib.seq2seq: decoders, attention and beam search.
+
+Written for the interface of TensorFlow 1.15, whose mechanisms take and return a state. The modules
+have the names of ``tensorflow.contrib.seq2seq.python.ops``.
+"""
+
+from danlu_runtime.tf1.contrib.seq2seq.attention_wrapper import (
+    AttentionMechanism,
+    AttentionWrapper,
+    AttentionWrapperState,
+    BahdanauAttention,
+    BahdanauMonotonicAttention,
+    LuongAttention,
+    LuongMonotonicAttention,
+    hardmax,
+    monotonic_attention,
+    safe_cumprod,
+)
+from danlu_runtime.tf1.contrib.seq2seq.basic_decoder import BasicDecoder, BasicDecoderOutput
+from danlu_runtime.tf1.contrib.seq2seq.beam_search_decoder import (
+    BeamSearchDecoder,
+    BeamSearchDecoderOutput,
+    BeamSearchDecoderState,
+    FinalBeamSearchDecoderOutput,
+    tile_batch,
+)
+from danlu_runtime.tf1.contrib.seq2seq.beam_search_ops import gather_tree
+from danlu_runtime.tf1.contrib.seq2seq.decoder import Decoder, dynamic_decode
+from danlu_runtime.tf1.contrib.seq2seq.helper import (
+    CustomHelper,
+    GreedyEmbeddingHelper,
+    Helper,
+    InferenceHelper,
+    SampleEmbeddingHelper,
+    TrainingHelper,
+)
+from danlu_runtime.tf1.contrib.seq2seq.loss import sequence_loss
+from danlu_runtime.tf1.contrib.seq2seq.scheduled import (
+    ScheduledEmbeddingTrainingHelper,
+    ScheduledOutputTrainingHelper,
+)
+
+_DECODER = "It left in 1.2: use BasicDecoder with a helper and dynamic_decode."
+_ATTENTION = "It left in 1.2: use AttentionWrapper with BahdanauAttention or LuongAttention."
+_CLASS = "Use tf.contrib.seq2seq.sequence_loss, the same loss as a function."
+GONE = {
+    "BahdanauAttentionV2": "Use BahdanauAttention, which takes the memory when it is made.",
+    "LuongAttentionV2": "Use LuongAttention, which takes the memory when it is made.",
+    "DynamicAttentionWrapper": _ATTENTION,
+    "SequenceLoss": _CLASS,
+    "attention_decoder_fn_inference": _DECODER,
+    "attention_decoder_fn_train": _DECODER,
+    "dynamic_rnn_decoder": _DECODER,
+    "prepare_attention": _ATTENTION,
+    "simple_decoder_fn_inference": _DECODER,
+    "simple_decoder_fn_train": _DECODER,
+}
+
+__all__ = [
+    "AttentionMechanism",
+    "AttentionWrapper",
+    "AttentionWrapperState",
+    "BahdanauAttention",
+    "BahdanauMonotonicAttention",
+    "BasicDecoder",
+    "BasicDecoderOutput",
+    "BeamSearchDecoder",
+    "BeamSearchDecoderOutput",
+    "BeamSearchDecoderState",
+    "CustomHelper",
+    "Decoder",
+    "FinalBeamSearchDecoderOutput",
+    "GreedyEmbeddingHelper",
+    "Helper",
+    "InferenceHelper",
+    "LuongAttention",
+    "LuongMonotonicAttention",
+    "SampleEmbeddingHelper",
+    "ScheduledEmbeddingTrainingHelper",
+    "ScheduledOutputTrainingHelper",
+    "TrainingHelper",
+    "dynamic_decode",
+    "gather_tree",
+    "hardmax",
+    "monotonic_attention",
+    "safe_cumprod",
+    "sequence_loss",
+    "tile_batch",
+]
