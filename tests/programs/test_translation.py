@@ -19,7 +19,7 @@ with tf.Session() as session:
     session.run(tf.global_variables_initializer())
     for number in range(200):
         session.run(train, {x: 1.0})
-    print("version", tf.__version__, "steps", session.run(step))
+    print("version", tf.__version__, "weight %.3f" % session.run(weight))
 """
 VERSION = "import tensorflow as tf\nprint('sees', tf.__version__, 'Session' in dir(tf))\n"
 
@@ -34,7 +34,7 @@ def old(person):
 def test_a_job_of_old_code_runs_and_tells_what_it_needed(old):
     done = old.types("run", "code", "--boot-file", "train.py", "--name", "old")
 
-    assert "version 1.15.5 steps 200" in done.stdout
+    assert "version 1.15.5 weight 0.500" in done.stdout
     assert "building" in done.stdout
     assert "tensorflow: 1.15.5: train.py:6 uses tf.train.get_or_create_global_step." in done.stderr
     told = old.asks("show", "old", "--translation")
@@ -48,7 +48,7 @@ def test_a_rehearsal_ends_after_three_steps(old):
     done = old.types("run", "code", "--boot-file", "train.py", "--rehearse")
 
     assert "A rehearsal: training ends after 3 steps." in done.stderr
-    assert "steps 3" in done.stdout
+    assert "weight 3.225" in done.stdout
 
 
 def test_a_dry_run_shows_what_the_script_will_see(old):
@@ -83,7 +83,7 @@ def test_a_variable_of_the_users_own_wins_over_the_quiet_one(person):
 def test_code_runs_in_the_terminal_as_in_a_job(old):
     done = old.types("python", "code/train.py")
 
-    assert "version 1.15.5 steps 200" in done.stdout
+    assert "version 1.15.5 weight 0.500" in done.stdout
     assert "[danlu] model.py:4: " in done.stderr
 
 
