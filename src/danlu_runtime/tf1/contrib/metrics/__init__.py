@@ -2,6 +2,8 @@
 
 # ruff: noqa: F401  the names are what this module is for
 
+import danlu_runtime.tf1.tf_slim_import  # isort: split
+
 from tf_slim.metrics.classification import (
     accuracy,
     f1_score,

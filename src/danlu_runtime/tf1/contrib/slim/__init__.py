@@ -2,6 +2,8 @@
 
 # ruff: noqa: F401  the names are what this module is for
 
+import danlu_runtime.tf1.tf_slim_import  # isort: split
+
 from danlu_runtime.tf1.contrib import layers, losses, metrics
 from danlu_runtime.tf1.contrib.framework import (
     VariableDeviceChooser,
