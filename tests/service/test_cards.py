@@ -438,7 +438,17 @@ def test_tensorflow_is_not_there(stage):
     ],
 )
 def test_names_of_tensorflow_1(stage, script):
-    assert card(stage.run(script, {"tensorflow/__init__.py": ""})) == "module_tensorflow1"
+    cause = stage.run(script, {"tensorflow/__init__.py": ""})
+
+    assert card(cause) == "module_tensorflow1"
+    assert "--framework-version 1.15" in cause.card.en
+
+
+def test_a_name_that_tensorflow_1_has_lost_speaks_for_itself(stage):
+    stage.request["framework_version"] = "1.14"
+    script = "import tensorflow as tf\ntf.placeholder('float')"
+
+    assert card(stage.run(script, {"tensorflow/__init__.py": ""})) is None
 
 
 def test_a_slip_of_the_pen_is_no_name_of_tensorflow_1(stage):

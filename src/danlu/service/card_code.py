@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 
+from danlu.job.framework import is_first
 from danlu.job.status import Frame
 from danlu.service.card_case import Case, Values, listed
 from danlu.service.card_names import METHODS, MOVED, NAMES, OTHERWISE, SAME, TF1
@@ -50,18 +51,22 @@ def module_moxing(case: Case) -> Values | None:
 
 
 def module_tensorflow1(case: Case) -> Values | None:
-    module = _module(case)
+    """Of TensorFlow 1 itself a name that is gone says so, and what to use instead."""
+    version = case.job.spec.tensorflow
+    if is_first(version):
+        return None
+    module, seen = _module(case), f"TensorFlow {version or 2}"
     if module.startswith("tensorflow."):
-        return {"thing": module}
+        return {"thing": module, "seen": seen}
     if case.raised != "AttributeError":
         return None
     name = _TF_ATTRIBUTE.fullmatch(case.failure.message)
-    return {"thing": name[1]} if name and name[1] in TF1 else None
+    return {"thing": name[1], "seen": seen} if name and name[1] in TF1 else None
 
 
 def module_tensorflow(case: Case) -> Values | None:
     module = _module(case)
-    return {"file": _file(case)} if module == "tensorflow" and not case.failure.found else None
+    return {} if module == "tensorflow" and not case.failure.found else None
 
 
 def module_case(case: Case) -> Values | None:
