@@ -13,8 +13,10 @@ import threading
 import time
 from pathlib import Path
 
+from danlu.agent.event_files import find_event_files
 from danlu.job.state import Reason
-from danlu.job.status import Heartbeat, Outcome
+from danlu.job.status import Heartbeat, Outcome, Progress
+from danlu.summaries.collect import Collection
 from danlu.taskdir.box import Box
 from danlu.taskdir.files import TaskDir, newest_attempt
 from danlu.taskdir.local import FileCarrier
@@ -36,6 +38,9 @@ def main() -> None:
     box = Box(Path(args.home, "box"))
     box.folder.mkdir(exist_ok=True)
     environment = {**os.environ, **files.take_secrets(), MARK: tag, "DANLU_BOX": str(box.folder)}
+    outputs = {item: Path(item.path) for item in plan.command.push}
+    for folder in outputs.values():
+        folder.mkdir(parents=True)
     signal.signal(signal.SIGTERM, lambda *_: None)
     child = subprocess.Popen(
         [sys.executable, "-u", plan.command.run, *plan.command.args],
@@ -68,6 +73,10 @@ def main() -> None:
     end(tag, signal.SIGKILL)
     time.sleep(0.1)  # for the last of the output
     files.translate(box.translation())
+    files.report(Progress(steps=box.steps()))
+    collection = Collection()
+    collection.read(find_event_files(outputs))
+    files.draw(collection.curves())
     reason = Reason.STOPPED_BY_USER if asked is not None else Reason.SCRIPT_FAILED
     if child.returncode == 0:
         reason = Reason.DONE

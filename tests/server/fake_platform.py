@@ -17,6 +17,7 @@ from types import SimpleNamespace
 
 from danlu.errors import Conflict, InvalidJob, NotFound, Refused
 from danlu.executors.api import Capacity
+from danlu.job.curves import Curve, Curves
 from danlu.job.job import Change, Job, new_id
 from danlu.job.output import Line, Lines
 from danlu.job.plan import Command, Place, Task
@@ -27,7 +28,7 @@ from danlu.job.wire import from_wire, to_wire
 from danlu.records.memory import MemoryRecords
 from danlu.service.definitions import Definitions
 from danlu.service.draft import Ground
-from danlu.service.jobs import Translated
+from danlu.service.jobs import Drawn, Translated
 from danlu.storage.archive import Limits
 from danlu.storage.locate import Stores
 from danlu.taskdir.log import Chunk
@@ -144,6 +145,11 @@ class FakeService:
         if task != "worker-0":
             raise NotFound("task", task, known=["worker-0"])
         return Chunk(offset, self._log(self.get(reference))[offset : offset + (1 << 20)])
+
+    def curves(self, reference, *, attempt=None):
+        points = ((1, 100.0, 0.5), (2, 101.0, "NaN"))
+        curve = Curve("train", "loss", points, task="worker-0")
+        return Drawn(self.get(reference), attempt or 1, Curves((curve,), left_out=3))
 
     def translation(self, reference, *, attempt=None):
         job = self.get(reference)

@@ -42,7 +42,8 @@ def test_a_view_is_what_the_schema_says(ask, home, job):
     end(home, job)
     view = ask("GET", f"/v1/jobs/{job['id']}").json()
 
-    assert set(view) == {f.name for f in dataclasses.fields(Job)} | {"cause", "started", "ended"}
+    more = {"cause", "started", "ended", "steps"}
+    assert set(view) == {f.name for f in dataclasses.fields(Job)} | more
     JobView.model_validate(view)
     assert set(JobView.model_fields) == set(view)
     assert view["cause"]["code"] == "done"
@@ -140,6 +141,22 @@ def test_waiting_for_lines_ends_with_the_job(ask, home, job):
     answer = ask("GET", "/v1/jobs/mnist/lines?cursor=0&wait=60").json()
 
     assert answer["ended"]
+
+
+def test_curves_are_told_with_numbers_that_json_cannot_hold_as_words(ask, home, job):
+    answer = ask("GET", "/v1/jobs/mnist/curves")
+
+    points = [[1, 100.0, 0.5], [2, 101.0, "NaN"]]
+    assert answer.json() == {
+        "job": job["id"],
+        "name": "mnist",
+        "attempt": 1,
+        "ended": False,
+        "curves": [{"task": "worker-0", "run": "train", "tag": "loss", "points": points}],
+        "left_out": 3,
+    }
+    assert ask("GET", "/v1/jobs/nobody/curves").status_code == 404
+    assert ask("GET", "/v1/jobs/mnist/curves?attempt=0").status_code == 400
 
 
 def test_what_old_code_needed_is_told_by_kind(ask, home, job):

@@ -4,15 +4,16 @@ from asking import Asker
 
 SCHEMAS = {
     "Algorithm", "AlgorithmView", "AlgorithmsList", "CapacityView", "CardView", "CauseView",
-    "Change", "Channel", "CodeView", "Command", "Constraint", "Contents", "Dataset", "DatasetView",
-    "DatasetsList", "DefineBody", "ErrorDetail", "ErrorView", "Failure", "FaultView", "Fetch",
-    "Frame", "HelloView", "Install", "Isolation", "JobSpec", "JobState", "JobSummary",
-    "JobView", "JobsPage", "Limits", "LineView", "LinesView", "NoteView", "Outcome", "Parameter",
-    "Phase", "Place", "PlanBody", "PlanView", "Progress", "Push", "Reason", "RerunBody",
-    "Resources", "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer", "TranslationView",
+    "Change", "Channel", "CodeView", "Command", "Constraint", "Contents", "Curve", "CurvesView",
+    "Dataset", "DatasetView", "DatasetsList", "DefineBody", "ErrorDetail", "ErrorView",
+    "Failure", "FaultView", "Fetch", "Frame", "HelloView", "Install", "Isolation", "JobSpec",
+    "JobState", "JobSummary", "JobView", "JobsPage", "Limits", "LineView", "LinesView",
+    "NoteView", "Outcome", "Parameter", "Phase", "Place", "PlanBody", "PlanView", "Progress",
+    "Push", "Reason", "RerunBody", "Resources", "Steps", "StopBody", "SubmitBody", "Task",
+    "TaskStatus", "Transfer", "TranslationView",
 }  # fmt: skip
 OPERATIONS = {
-    "capacity", "code_known", "create_algorithm", "create_dataset", "hello", "lines",
+    "capacity", "code_known", "create_algorithm", "create_dataset", "curves", "hello", "lines",
     "list_algorithms", "list_datasets", "list_jobs", "plan", "raw_log", "remove",
     "remove_algorithm", "remove_dataset", "rerun", "show", "show_algorithm", "show_dataset",
     "shutdown", "stop", "submit", "translation", "upload_code", "wait",

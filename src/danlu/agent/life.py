@@ -8,6 +8,7 @@ from danlu.agent import cgroup, kernel
 from danlu.agent.child import launch_command
 from danlu.agent.commands import run_after, run_before
 from danlu.agent.ending import Ending, Interrupted, Why, Wish
+from danlu.agent.event_files import CurveReader
 from danlu.agent.heartbeat import Beating
 from danlu.agent.install import install
 from danlu.agent.mirror import Mirror
@@ -27,6 +28,7 @@ from danlu.agent.pump import JobLog
 from danlu.agent.redact import Redactor
 from danlu.agent.report import Reporter
 from danlu.agent.stage import Stage, code_folder
+from danlu.agent.training import Training
 from danlu.agent.translation import Reporting
 from danlu.agent.verdict import WISHED, Seen, judge
 from danlu.agent.workspace import Workspace
@@ -194,12 +196,25 @@ class _Life:
         )
         mirror.start()
         self._translation.start()
+        training = self._training()
+        training.start()
         limits = self._task.limits
         try:
             status = child.wait(limits.run, limits.grace)
         finally:
             self._translation.close()
+            training.close()
         return self._judge(status, child.told, kills)
+
+    def _training(self) -> Training:
+        return Training(
+            self._files,
+            self._workspace.box,
+            self._report,
+            output_folders(self._workspace),
+            CurveReader(self._processes),
+            interval=self._task.limits.mirror,
+        )
 
     def _judge(self, status: int, told: Wish | None, kills: int) -> Verdict:
         box = self._workspace.box

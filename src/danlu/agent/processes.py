@@ -29,6 +29,7 @@ class Processes:
     ) -> None:
         self._mark = mark
         self._group = group
+        self.spared: set[int] = set()  # ours, not the script's
         self._clock = clock
         self._sleep = sleep
 
@@ -37,7 +38,8 @@ class Processes:
         found = descendants(os.getpid()) | set(marked(self._mark))
         if self._group is not None:
             found |= self._group.pids()
-        return {pid for pid in found - {os.getpid()} if started(pid) is not None}
+        found -= {os.getpid(), *self.spared}
+        return {pid for pid in found if started(pid) is not None}
 
     def send(self, number: signal.Signals) -> None:
         for pid in self.pids():

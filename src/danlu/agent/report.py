@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from danlu.errors import StorageError
-from danlu.job.status import Phase, Progress, Transfer
+from danlu.job.status import Phase, Progress, Steps, Transfer
 from danlu.taskdir.files import TaskDir
 
 log = logging.getLogger(__name__)
@@ -19,6 +19,8 @@ class Reporter:
         self._files = files
         self._clock = clock
         self._phases: list[Phase] = []
+        self._transfer: Transfer | None = None
+        self._steps: Steps | None = None
         self._lock = threading.Lock()
 
     @property
@@ -51,9 +53,17 @@ class Reporter:
         with self._lock:
             self._write(Transfer(what, size, size, 0.0, cached=True))
 
+    def trained(self, steps: Steps) -> None:
+        """Tell how far the script's training is."""
+        with self._lock:
+            if steps != self._steps:
+                self._steps = steps
+                self._write(self._transfer)
+
     def _write(self, transfer: Transfer | None) -> None:
+        self._transfer = transfer
         try:
-            self._files.report(Progress(tuple(self._phases), transfer))
+            self._files.report(Progress(tuple(self._phases), transfer, self._steps))
         except (OSError, StorageError) as error:
             log.debug("progress not written error=%s", error)
 

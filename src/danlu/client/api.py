@@ -129,6 +129,11 @@ class Client:
                     hint=f"It goes on. Look again with: danlu wait {view['name']}",
                 )
 
+    def curves(self, ref: str, *, attempt: int | None = None) -> View:
+        """Return ``curves``: numbers a job has written as summaries, by run and tag."""
+        query = [] if attempt is None else [("attempt", str(attempt))]
+        return self._calls.call("GET", f"{_job(ref)}/curves{_query(query)}").json()
+
     def translation(self, ref: str, *, attempt: int | None = None) -> View:
         """Return what the code of a job needed to run here, by kind, with files and lines."""
         query = [] if attempt is None else [("attempt", str(attempt))]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from danlu.job.curves import Curves
 from danlu.job.plan import Place, Role, Task
 from danlu.job.status import TaskStatus
 from danlu.job.translation import Translation
@@ -54,6 +55,9 @@ class Executor(Protocol):
 
     def translation(self, job_id: str, attempt: int, task: str) -> Translation:
         """Return what the code of one task has needed so far."""
+
+    def curves(self, job_id: str, attempt: int, task: str) -> Curves:
+        """Return the numbers one task has written as summaries so far."""
 
     def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
         """Ask all tasks to end, and make them; return whether every process is gone.

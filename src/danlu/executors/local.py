@@ -22,6 +22,7 @@ from danlu.executors.reservations import Reservations, lay_out
 from danlu.executors.rubbish import Rubbish
 from danlu.executors.stopping import Stopping
 from danlu.executors.watch import Watches
+from danlu.job.curves import Curves
 from danlu.job.plan import Isolation, Place, Role, Task
 from danlu.job.status import TaskStatus
 from danlu.job.translation import Translation
@@ -88,6 +89,9 @@ class LocalExecutor:
 
     def translation(self, job_id: str, attempt: int, task: str) -> Translation:
         return TaskDir(self._carrier(job_id), attempt, task).translation()
+
+    def curves(self, job_id: str, attempt: int, task: str) -> Curves:
+        return TaskDir(self._carrier(job_id), attempt, task).curves()
 
     def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
         with self._lock:

@@ -61,9 +61,20 @@ class Transfer:
 
 
 @dataclass(frozen=True)
+class Steps:
+    """How far a training is, as its script's process tells; ``total`` where that is known."""
+
+    step: int
+    total: int | None = None
+    rate: float = 0.0  # steps per second, of late
+    at: float = 0.0  # Unix time
+
+
+@dataclass(frozen=True)
 class Progress:
     phases: tuple[Phase, ...] = ()
     transfer: Transfer | None = None
+    steps: Steps | None = None
 
 
 @dataclass(frozen=True)

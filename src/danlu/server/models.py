@@ -10,12 +10,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from danlu.job.algorithm import Algorithm, Channel, Parameter
+from danlu.job.curves import Curve
 from danlu.job.dataset import Contents, Dataset
 from danlu.job.job import Change
 from danlu.job.plan import Task
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState, Reason
-from danlu.job.status import TaskStatus
+from danlu.job.status import Steps, TaskStatus
 
 Seconds = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
 
@@ -86,6 +87,7 @@ class JobSummary(BaseModel):
     cause: CauseView | None
     started: float | None
     ended: float | None
+    steps: Steps | None
 
 
 class JobView(JobSummary):
@@ -119,6 +121,17 @@ class LinesView(BaseModel):
     cursor: str
     ended: bool
     attempt: int
+
+
+class CurvesView(BaseModel):
+    """Numbers a job has written as summaries; ``ended``: nothing will follow."""
+
+    job: str
+    name: str
+    attempt: int
+    ended: bool
+    curves: list[Curve]
+    left_out: int
 
 
 class NoteView(BaseModel):

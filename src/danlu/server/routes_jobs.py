@@ -10,6 +10,7 @@ from danlu.job.state import JobState
 from danlu.job.wire import to_wire
 from danlu.server.context import Ours
 from danlu.server.models import (
+    CurvesView,
     JobsPage,
     JobView,
     PlanBody,
@@ -19,7 +20,7 @@ from danlu.server.models import (
     SubmitBody,
     TranslationView,
 )
-from danlu.server.views import job_summary, job_view, translation_view
+from danlu.server.views import curves_view, job_summary, job_view, translation_view
 
 router = APIRouter(prefix="/v1")
 
@@ -75,6 +76,15 @@ async def wait(ours: Ours, ref: Reference, timeout: Wait = 20) -> Response:
         ("wait", ref), lambda: ours.service.get(ref), lambda _, job: job.state.final, timeout
     )
     return JSONResponse(job_view(job))
+
+
+@router.get("/jobs/{ref}/curves", response_model=CurvesView)
+def curves(
+    ours: Ours,
+    ref: Reference,
+    attempt: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
+) -> Response:
+    return JSONResponse(curves_view(ours.service.curves(ref, attempt=attempt)))
 
 
 @router.get("/jobs/{ref}/translation", response_model=TranslationView)

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from danlu.job.job import Job
+from danlu.job.status import Steps
 from danlu.job.translation import KINDS, Note
 from danlu.job.wire import to_wire
 from danlu.service.cause import explain
 
 if TYPE_CHECKING:
-    from danlu.service.jobs import Translated
+    from danlu.service.jobs import Drawn, Translated
 
 _LONG = ("plan", "tasks")
 
@@ -19,6 +20,18 @@ def job_view(job: Job) -> dict[str, Any]:
         "cause": to_wire(explain(job)),
         "started": job.started,
         "ended": job.ended,
+        "steps": to_wire(furthest(job)),
+    }
+
+
+def curves_view(found: "Drawn") -> dict[str, Any]:
+    job = found.job
+    return {
+        "job": job.id,
+        "name": job.name,
+        "attempt": found.attempt,
+        "ended": job.state.final or found.attempt < job.attempt,
+        **to_wire(found.curves),
     }
 
 
@@ -45,3 +58,9 @@ def job_summary(job: Job) -> dict[str, Any]:
     for name in _LONG:
         del view[name]
     return view
+
+
+def furthest(job: Job) -> Steps | None:
+    """Return the steps of the task that has made most: workers share a global step."""
+    told = (task.progress.steps for task in job.tasks if task.progress and task.progress.steps)
+    return max(told, key=lambda steps: steps.step, default=None)

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from danlu.errors import Conflict, InvalidJob, Unavailable
 from danlu.executors.api import Capacity, Executor
+from danlu.job import curves
 from danlu.job.job import Change, Job, new_id
 from danlu.job.output import Lines
 from danlu.job.plan import Task
@@ -43,6 +44,15 @@ class Translated:
     job: Job
     attempt: int
     translation: Translation
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The curves of a job in one attempt; more may follow while the job lives."""
+
+    job: Job
+    attempt: int
+    curves: curves.Curves
 
 
 class Service:
@@ -116,10 +126,7 @@ class Service:
 
     def get(self, reference: str) -> Job:
         """Return a job with its tasks as they are now."""
-        job = self._records.get(reference)
-        if job.plan and not job.state.final and job.state is not JobState.QUEUED:
-            return replace(job, tasks=tuple(self._executor.poll(job.id, job.plan)))
-        return job
+        return self._seen(self._records.get(reference))
 
     def page(
         self,
@@ -129,8 +136,9 @@ class Service:
         limit: int = 50,
         before: str = "",
     ) -> Sequence[Job]:
-        """Return jobs, newest first."""
-        return self._records.page(states=states, name=name, limit=limit, before=before)
+        """Return jobs, newest first, with their tasks as they are now."""
+        found = self._records.page(states=states, name=name, limit=limit, before=before)
+        return [self._seen(job) for job in found]
 
     def stop(self, reference: str, grace: float | None = None) -> Job:
         """Ask a job to end. Stopping an ended job is no error and changes nothing."""
@@ -207,6 +215,15 @@ class Service:
         told = (self._executor.translation(job.id, wanted, task.name) for task in job.plan)
         return Translated(job, wanted, merged(told))
 
+    def curves(self, reference: str, *, attempt: int | None = None) -> Drawn:
+        """Return the numbers the tasks of a job have written as summaries so far."""
+        job = self._records.get(reference)
+        wanted = attempt or job.attempt
+        if wanted > job.attempt:
+            raise no_attempt(job, wanted)
+        told = ((task.name, self._executor.curves(job.id, wanted, task.name)) for task in job.plan)
+        return Drawn(job, wanted, curves.merged(told))
+
     def code_known(self, digest: str) -> bool:
         return self.code.known(digest)
 
@@ -219,6 +236,11 @@ class Service:
     def busy(self) -> int:
         """Return how many jobs have not ended."""
         return len(self._records.living())
+
+    def _seen(self, job: Job) -> Job:
+        if job.plan and not job.state.final and job.state is not JobState.QUEUED:
+            return replace(job, tasks=tuple(self._executor.poll(job.id, job.plan)))
+        return job
 
     def _draft(
         self,

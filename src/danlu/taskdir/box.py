@@ -1,21 +1,24 @@
-"""What agent and child say to each other: four files in a folder both can see.
+"""What agent and child say to each other: five files in a folder both can see.
 
 The child sees nothing else of the platform: not the task directory, not ``DANLU_HOME``.
 
     launch.json     what to run, written by the agent
     failure.json    what the child knows of its own failure, written by the child
     crash.txt       where it was when it crashed, written by Python's faulthandler
+    progress.json   how far its training is, written by the process that trains
     translation.jsonl   what its old code needed, a line each, written by any process of the task
 """
 
 import json
+import math
 import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeGuard
 
-from danlu.job.status import Failure
+from danlu.job.status import Failure, Steps
 from danlu.job.translation import GONE, MAPPED, MOST, REPAIRED, Note, Translation
 from danlu.job.wire import from_wire, to_wire
 from danlu.taskdir.encoding import clean, dump, load
@@ -23,6 +26,7 @@ from danlu.taskdir.encoding import clean, dump, load
 LAUNCH = "launch.json"
 FAILURE = "failure.json"
 CRASH = "crash.txt"
+PROGRESS = "progress.json"
 TRANSLATION = "translation.jsonl"
 _TOLD = (REPAIRED, MAPPED, GONE)
 _LARGEST = 1 << 20
@@ -80,6 +84,19 @@ class Box:
         except (OSError, ValueError):
             return ""
 
+    def steps(self) -> Steps | None:
+        """Return how far the training is, as little trusted; None where nothing is told."""
+        try:
+            told = load(_read_plain_file(self.folder / PROGRESS)) or {}
+        except (OSError, ValueError, RecursionError):
+            return None
+        step, total, rate, at = (told.get(name) for name in ("step", "total", "rate", "time"))
+        if not _is_count(step) or not (total is None or _is_count(total)):
+            return None
+        if not _is_measure(rate) or not _is_measure(at):
+            return None
+        return Steps(step, total or None, float(rate), float(at))
+
     def translation(self) -> Translation:
         """Return the notes the processes of the task have left so far, as little trusted.
 
@@ -109,6 +126,14 @@ def _read_plain_file(path: Path, *, cut: bool = False) -> bytes:
     if len(data) > _LARGEST and not cut:
         raise ValueError("too large")
     return data
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _is_measure(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and math.isfinite(value) and value >= 0
 
 
 def _note(line: bytes) -> Note | None:

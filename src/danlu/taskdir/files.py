@@ -8,6 +8,7 @@ fence.json                        the newest attempt: an agent of an older one m
     heartbeat.json  progress.json
     log/<offset>                  segments, named by the offset of their first byte
     log.marks.json                offset and time, to merge the logs of several tasks
+    curves.json                   numbers the script has written as summaries, by run and tag
     translation.json              what the script's old code needed to run here
     stop.json                     a request to end, with its grace; why, where no user asked
     outcome.json                  how the task ended: created once, never changed
@@ -17,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from danlu.errors import PlatformError
+from danlu.job.curves import Curves
 from danlu.job.plan import Task
 from danlu.job.status import Agent, Heartbeat, Outcome, Progress
 from danlu.job.translation import Translation
@@ -123,6 +125,13 @@ class TaskDir:
 
     def outcome(self) -> Outcome | None:
         return self._read("outcome.json", Outcome)
+
+    def draw(self, curves: Curves) -> None:
+        """Say what the script's summaries hold so far; replaces what was said before."""
+        self._put("curves.json", to_wire(curves))
+
+    def curves(self) -> Curves:
+        return self._read("curves.json", Curves) or Curves()
 
     def translate(self, translation: Translation) -> None:
         """Say what the script's code needed so far; replaces what was said before."""

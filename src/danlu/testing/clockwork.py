@@ -7,6 +7,7 @@ from pathlib import Path
 
 from danlu.errors import InvalidJob, NoCapacity
 from danlu.executors.api import Capacity
+from danlu.job.curves import Curves
 from danlu.job.plan import Place, Role, Task
 from danlu.job.state import Reason
 from danlu.job.status import Failure, Outcome, TaskStatus
@@ -74,6 +75,9 @@ class ClockworkExecutor:
 
     def translation(self, job_id: str, attempt: int, task: str) -> Translation:
         return self.files(job_id, attempt, task).translation()
+
+    def curves(self, job_id: str, attempt: int, task: str) -> Curves:
+        return self.files(job_id, attempt, task).curves()
 
     def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
         for task in tasks:

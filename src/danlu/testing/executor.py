@@ -14,10 +14,11 @@ import pytest
 
 from danlu.errors import InvalidJob, NoCapacity
 from danlu.executors.api import Executor
+from danlu.job.curves import Curve, Curves
 from danlu.job.job import new_id
-from danlu.job.plan import Role, Task
+from danlu.job.plan import Push, Role, Task
 from danlu.job.state import Reason
-from danlu.job.status import Agent
+from danlu.job.status import Agent, Steps
 from danlu.job.translation import Note, Translation
 from danlu.testing.bench import WAITS_FOR_EVER, Bench, eventually
 
@@ -187,6 +188,40 @@ class ExecutorContract:
 
         told = open_executor().translation(bench.job_id, 1, task.name)
         assert told == Translation((Note("mapped", "改", "train.py", 3),))
+
+    def test_how_far_a_training_is_and_its_curves_are_told(
+        self, bench: Bench, open_executor: Callable[[], Executor]
+    ) -> None:
+        task = bench.task(
+            "import os, sys, types\n"
+            "sys.modules['tensorboard.compat.notf'] = types.ModuleType('notf')\n"
+            "from tensorboard.compat.proto.event_pb2 import Event\n"
+            "from tensorboard.compat.proto.summary_pb2 import Summary\n"
+            "from tensorboard.summary.writer.record_writer import RecordWriter\n"
+            "with open(os.environ['DANLU_BOX'] + '/progress.json', 'w') as file:\n"
+            '    file.write(\'{"step": 7, "total": 9, "rate": 0.5, "time": 2.0}\')\n'
+            "with open(sys.argv[1] + '/events.out.tfevents.1', 'wb') as file:\n"
+            "    summary = Summary(value=[Summary.Value(tag='损失', simple_value=0.25)])\n"
+            "    event = Event(wall_time=1.0, step=7, summary=summary)\n"
+            "    RecordWriter(file).write(event.SerializeToString())\n"
+            "raise SystemExit(1)"
+        )
+        output = f"{task.place.root}/home/ma-user/out"
+        command = replace(
+            task.command,
+            args=(output,),
+            push=(Push(output, f"file://{bench.folder}/out", "train_url"),),
+        )
+        assert bench.executor.curves(bench.job_id, 1, task.name) == Curves()
+
+        bench.start(replace(task, command=command))
+        bench.ended(task)
+
+        status = open_executor().poll(bench.job_id, [task])[0]
+        assert status.progress is not None
+        assert status.progress.steps == Steps(7, 9, 0.5, 2.0)
+        told = open_executor().curves(bench.job_id, 1, task.name)
+        assert told == Curves((Curve(".", "损失", ((7, 1.0, 0.25),)),))
 
     def test_secrets_reach_the_script_and_leave_no_file(self, bench: Bench, tmp_path: Path) -> None:
         script = "import os\nprint(os.environ['AK'][::-1])"
