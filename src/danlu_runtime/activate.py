@@ -12,6 +12,7 @@ from danlu_runtime.finder import Finder
 TENSORFLOW = "DANLU_TENSORFLOW"
 CODE = "DANLU_CODE"
 _KERAS_3 = (2, 16)  # the first TensorFlow that came with Keras 3
+_KERAS_2 = ("tf_keras.api._v1.keras", "tf_keras.api._v2.keras")
 
 finder = Finder()
 
@@ -56,5 +57,6 @@ def _choose(version: str) -> None:
     finder.resolvers["tensorflow_estimator"] = "danlu_runtime.tf1.estimator:resolve"
     if os.environ.get("TF_USE_LEGACY_KERAS") == "1":
         finder.resolvers["keras"] = "danlu_runtime.keras2:resolve"
+        finder.amend(dict.fromkeys(_KERAS_2, "danlu_runtime.keras2:amend"))
     if quiet:
         finder.around["tensorflow"] = "danlu_runtime.quiet:loading"

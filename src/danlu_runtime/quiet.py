@@ -23,7 +23,7 @@ _DEPRECATION_WALLS = (
     r".*`tf\.layers\..*` is deprecated",
     r".*`layer\.\w+` is deprecated",
     r".*`tf\.nn\.rnn_cell\..*` is deprecated",
-    r".*`Model\.\w+` is deprecated",
+    r".*`[Mm]odel\.\w+` (is deprecated|will be removed)",
     r".*The name tf\.[\w.]+ is deprecated",
 )
 

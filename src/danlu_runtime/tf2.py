@@ -1,7 +1,9 @@
-"""Plain TensorFlow 2, with what 2.0-2.15 had besides: ``tf.estimator``."""
+"""Plain TensorFlow 2, with what 2.0-2.15 had besides: ``tf.estimator``, paths of Keras 2."""
 
 import os
 from types import ModuleType
+
+_KERAS = "tf_keras.api._v2.keras"
 
 
 def enter(real: ModuleType) -> None:
@@ -22,4 +24,10 @@ def resolve(name: str) -> ModuleType | None:
         from danlu_runtime.tf1.estimator import public
 
         return public(name.removeprefix("tensorflow.compat.v1.estimator").lstrip("."))
+    if name == "tensorflow.keras" or name.startswith("tensorflow.keras."):
+        from danlu_runtime.keras2 import below, is_used
+
+        return (
+            below(_KERAS, name.removeprefix("tensorflow.keras").lstrip(".")) if is_used() else None
+        )
     return None

@@ -1,0 +1,170 @@
+"""Methods and arguments of models that Keras 1.0-2.3 had: ``fit(nb_epoch=…)``, ``fit_generator``.
+
+``Sequential.predict_classes`` and ``predict_proba`` left TensorFlow with 2.6.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from danlu_runtime import notes
+
+_FIT = {"nb_epoch": "epochs"}
+_GENERATOR = {
+    "max_q_size": "max_queue_size",
+    "nb_worker": "workers",
+    "pickle_safe": "use_multiprocessing",
+}
+_METHODS: dict[str, Mapping[str, str]] = {
+    "fit": _FIT,
+    "fit_generator": {**_FIT, **_GENERATOR, "nb_val_samples": "validation_samples"},
+    "evaluate_generator": {**_GENERATOR, "val_samples": "samples"},
+    "predict_generator": {**_GENERATOR, "val_samples": "samples"},
+}
+
+
+def accept() -> None:
+    from tf_keras.src.engine.sequential import Sequential
+    from tf_keras.src.engine.training import Model as Second
+    from tf_keras.src.engine.training_v1 import Model as First
+
+    for model in (First, Second):
+        for method, table in _METHODS.items():
+            setattr(model, method, _accepting(vars(model)[method], table))
+        model.fit = _showing_validation_data(vars(model)["fit"])
+    Sequential.predict_classes = _predict_classes
+    Sequential.predict_proba = _predict_proba
+    Sequential.add = _joining(Sequential.add)
+    # Keras 2.0-2.2 kept the network of a Sequential beside it.
+    Sequential.model = property(lambda self: self)
+
+
+def _accepting(original: Callable[..., Any], table: Mapping[str, str]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for old in [name for name in table if name in kwargs]:
+            kwargs[table[old]] = kwargs.pop(old)
+            text = f"{original.__name__}({old}=…) of Keras 1 is {table[old]} in Keras 2"
+            notes.note("mapped", text, *notes.caller())
+        if original.__name__.endswith("_generator"):
+            args, kwargs = _samples_to_steps(args, kwargs)
+        return original(self, *args, **kwargs)
+
+    return method
+
+
+def _samples_to_steps(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Keras 1 counted samples where Keras 2 counts batches."""
+    kwargs = dict(kwargs)
+    source = kwargs.pop("generator", None) if not args else args[0]
+    if "samples_per_epoch" in kwargs:
+        source, kwargs["steps_per_epoch"] = _batches(source, kwargs.pop("samples_per_epoch"))
+    if "samples" in kwargs:
+        source, kwargs["steps"] = _batches(source, kwargs.pop("samples"))
+    if "validation_samples" in kwargs:
+        count = kwargs.pop("validation_samples")
+        if _is_generator(kwargs.get("validation_data")):
+            kwargs["validation_data"], kwargs["validation_steps"] = _batches(
+                kwargs["validation_data"], count
+            )
+    return (source, *args[1:]), kwargs
+
+
+def _is_generator(data: Any) -> bool:
+    return hasattr(data, "__next__") or (hasattr(data, "__getitem__") and hasattr(data, "__len__"))
+
+
+def _batches(source: Any, samples: int) -> tuple[Any, int]:
+    """Return the source and in how many batches it gives so many samples."""
+    size = getattr(source, "batch_size", None)
+    if not size and hasattr(source, "__next__"):
+        first = next(source)
+        size = _length(first)
+        source = _again(first, source)
+    steps = max(1, math.ceil(samples / size)) if size else samples
+    notes.note(
+        "mapped", f"{samples} samples of Keras 1 are {steps} batches of {size}", *notes.caller()
+    )
+    return source, steps
+
+
+def _again(first: Any, others: Iterator[Any]) -> Iterator[Any]:
+    """Give back the batch that has been looked at: Keras takes a generator for endless data."""
+    yield first
+    yield from others
+
+
+def _length(batch: Any) -> int:
+    while isinstance(batch, tuple | list | dict):
+        batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
+    return len(batch)
+
+
+def _showing_validation_data(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Callbacks of 2017 read ``self.validation_data[0]``, which Keras 2.0-2.3 set for them."""
+
+    @functools.wraps(original)
+    def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        data = kwargs.get("validation_data")
+        if isinstance(data, tuple | list) and len(data) in (2, 3):
+            shown = [*_flat(data[0]), *_flat(data[1]), *_weights(data)]
+            for callback in _flat(kwargs.get("callbacks")):
+                if getattr(callback, "validation_data", shown) is None:
+                    callback.validation_data = shown
+        return original(self, *args, **kwargs)
+
+    return fit
+
+
+def _weights(data: Any) -> list[Any]:
+    import numpy as np
+
+    if len(data) == 3:
+        return _flat(data[2])
+    return [
+        np.ones(len(target), "float32") for target in _flat(data[1]) if hasattr(target, "shape")
+    ]
+
+
+def _flat(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _predict_classes(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
+    """Return the class of each sample, by the largest output or by one above a half."""
+    outputs = self.predict(x, batch_size=batch_size, verbose=verbose)
+    if outputs.shape[-1] > 1:
+        return outputs.argmax(axis=-1)
+    return (outputs > 0.5).astype("int32")
+
+
+def _predict_proba(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
+    """Return what ``predict`` returns."""
+    return self.predict(x, batch_size=batch_size, verbose=verbose)
+
+
+def _joining(original: Callable[..., None]) -> Callable[..., None]:
+    """``Sequential.add(Merge([left, right]))`` of Keras 1 joins models: it has several inputs."""
+
+    @functools.wraps(original)
+    def add(self: Any, layer: Any) -> None:
+        from danlu_runtime.keras2.keras1_layers import Merge
+
+        if self.layers or not isinstance(layer, Merge):
+            return original(self, layer)
+        from tf_keras.src.engine.training import Model
+
+        joined = Model(layer.joined_inputs, layer.joined_output)
+        self._self_tracked_trackables.append(joined)
+        self.inputs, self.outputs = joined.inputs, joined.outputs
+        self.built = self._has_explicit_input_shape = True
+        self._init_graph_network(self.inputs, self.outputs)
+        self._graph_initialized = True
+        return None
+
+    return add
