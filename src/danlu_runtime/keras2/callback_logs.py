@@ -14,7 +14,10 @@ class Logs(dict[str, Any]):
     """Metrics by name, found under the other name of accuracy too."""
 
     def __missing__(self, name: str) -> Any:
-        return dict.__getitem__(self, _other(name))
+        other = _other(name)
+        if other != name and dict.__contains__(self, other):
+            return self[other]
+        raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
         return dict.__contains__(self, name) or dict.__contains__(self, _other(name))
