@@ -8,6 +8,7 @@ but Keras runs on TensorFlow 2 with Keras 2. Pure; docs/guides/translation.md.
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -64,14 +65,17 @@ def find(texts: Mapping[str, str], entry: str) -> Found:
 
 def follow(entry: str, text_of: Read) -> dict[str, str]:
     """Return the file to start and the modules of the code it imports, by name."""
-    todo = [*_files(entry.replace(".", "/"))] if not entry.endswith(".py") else [entry]
+    known = dict.fromkeys([entry] if entry.endswith(".py") else _files(entry.replace(".", "/")))
+    todo = deque(known)
     found: dict[str, str] = {}
     while todo and len(found) < _MODULES:
-        name = todo.pop(0)
-        text = None if name in found else text_of(name)
+        name = todo.popleft()
+        text = text_of(name)
         if text is not None:
             found[name] = text
-            todo += _imported(name, read(text).imports)
+            new = [n for n in dict.fromkeys(_imported(name, read(text).imports)) if n not in known]
+            known.update(dict.fromkeys(new))
+            todo += new
     return found
 
 
