@@ -22,8 +22,9 @@ def start() -> None:
     version = os.environ.get(TENSORFLOW, "")
     if finder in sys.meta_path or not (version or os.environ.get(CODE)):
         return
-    from danlu_runtime.old import AFTER, SERVED
+    from danlu_runtime.old import AFTER, SERVED, amend_loaded
 
+    amend_loaded()
     finder.amend(AFTER)
     finder.served.update(SERVED)
     if version:
@@ -33,6 +34,14 @@ def start() -> None:
         from danlu_runtime.repair import loader
 
         loader.install(os.environ[CODE])
+
+
+def mend_program() -> None:
+    """Start the process again where its own file needs repair; before that file runs."""
+    if os.environ.get(CODE):
+        from danlu_runtime.repair import main
+
+        main.take_over()
 
 
 def is_first_generation(version: str) -> bool:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import sys
 from _frozen_importlib import ModuleSpec  # importlib.machinery itself may not be loaded yet
 
+from danlu_runtime import own_code
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +46,7 @@ class Finder:
                 return _spec(name, _Serving(module))
         if name in self.after:
             spec = self._others(name, path, target)
-            if spec is not None and spec.loader is not None:
+            if spec is not None and spec.loader is not None and not _is_own(spec):
                 around = self.around.get(name, "")
                 spec.loader = _Amending(spec.loader, self.after[name], around, self.loading)
                 return spec
@@ -67,6 +69,11 @@ def load(hook: str) -> Callable[..., Any]:
     name, _, function = hook.partition(":")
     __import__(name)
     return getattr(sys.modules[name], function)  # type: ignore[no-any-return]
+
+
+def _is_own(spec: ModuleSpec) -> bool:
+    """Tell a user's module that bears the name of a library: it is not ours to amend."""
+    return spec.has_location and own_code.contains(spec.origin or "")
 
 
 def _spec(name: str, loader: _Serving) -> ModuleSpec:

@@ -1,10 +1,98 @@
 """Names that other libraries and Python itself have lost: who puts them back, and when.
 
 ``AFTER``: called with the module once it has been imported. ``SERVED``: modules that are gone,
-and what is imported in their place; the real one is taken where it is there.
+and what is imported in their place; the real one is taken where it is there. ``PYTHON2``: the
+same for the user's own files alone, since libraries try these names to learn their Python.
 """
 
 from __future__ import annotations
 
-AFTER: dict[str, str] = {}
-SERVED: dict[str, str] = {}
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_STDLIB = (
+    *("base64", "cgi", "collections", "fractions", "inspect", "locale", "operator", "platform"),
+    *("time", "itertools", "os", "string", "sys", "types", "urllib"),
+)
+AFTER: dict[str, str] = {
+    **{name: "danlu_runtime.old.stdlib:restore" for name in _STDLIB},
+    "cv2": "danlu_runtime.old.cv2_names:restore",
+    "matplotlib": "danlu_runtime.old.matplotlib_names:restore",
+    "matplotlib.cm": "danlu_runtime.old.matplotlib_names:restore_cm",
+    "matplotlib.pyplot": "danlu_runtime.old.matplotlib_names:restore_pyplot",
+    "numpy": "danlu_runtime.old.numpy_names:restore",
+    "numpy.random": "danlu_runtime.old.numpy_names:restore_random",
+    "pandas": "danlu_runtime.old.pandas_names:restore",
+    "pickle": "danlu_runtime.old.stdlib:restore_pickle",
+    "PIL.Image": "danlu_runtime.old.pillow_names:restore_image",
+    "PIL.ImageDraw": "danlu_runtime.old.pillow_names:restore_draw",
+    "PIL.ImageFont": "danlu_runtime.old.pillow_names:restore_font",
+    "runpy": "danlu_runtime.repair.main:mend_runpy",
+    "scipy.misc": "danlu_runtime.old.scipy_misc:restore",
+    "sklearn.datasets": "danlu_runtime.old.sklearn_names:restore_datasets",
+    "sklearn.metrics": "danlu_runtime.old.sklearn_names:restore_metrics",
+    "sklearn.preprocessing": "danlu_runtime.old.sklearn_names:restore_preprocessing",
+}
+_DISTUTILS = ("version", "util", "dir_util", "spawn", "file_util")
+SERVED: dict[str, str] = {
+    "cgi": "danlu_runtime.old.cgi_names",
+    "distutils": "danlu_runtime.old.distutils",
+    **{f"distutils.{name}": f"danlu_runtime.old.distutils.{name}" for name in _DISTUTILS},
+    "imghdr": "danlu_runtime.old.image_kind",
+    "imp": "danlu_runtime.old.imp_names",
+    "pipes": "shlex",
+    "scipy.misc": "danlu_runtime.old.scipy_misc",
+    "scipy.misc.pilutil": "danlu_runtime.old.scipy_misc",
+    "sklearn.cross_validation": "danlu_runtime.old.sklearn_cross_validation",
+    "sklearn.ensemble.forest": "sklearn.ensemble",
+    "sklearn.externals.joblib": "joblib",
+    "sklearn.externals.six": "six",
+    "sklearn.externals.six.moves": "six.moves",
+    "sklearn.grid_search": "sklearn.model_selection",
+    "sklearn.learning_curve": "sklearn.model_selection",
+    "sklearn.linear_model.logistic": "sklearn.linear_model",
+    "sklearn.metrics.classification": "sklearn.metrics",
+    "sklearn.metrics.ranking": "sklearn.metrics",
+    "sklearn.preprocessing.data": "sklearn.preprocessing",
+    "sklearn.preprocessing.label": "sklearn.preprocessing",
+}
+PYTHON2: dict[str, str] = {
+    "BaseHTTPServer": "http.server",
+    "ConfigParser": "danlu_runtime.old.python2.config_parser",
+    "Cookie": "http.cookies",
+    "HTMLParser": "html.parser",
+    "Image": "PIL.Image",
+    "ImageDraw": "PIL.ImageDraw",
+    "ImageFont": "PIL.ImageFont",
+    "Queue": "queue",
+    "SimpleHTTPServer": "http.server",
+    "SocketServer": "socketserver",
+    "StringIO": "danlu_runtime.old.python2.string_io",
+    "Tkinter": "tkinter",
+    "__builtin__": "builtins",
+    "cPickle": "pickle",
+    "cStringIO": "danlu_runtime.old.python2.string_io",
+    "commands": "danlu_runtime.old.python2.commands",
+    "cookielib": "http.cookiejar",
+    "copy_reg": "copyreg",
+    "dummy_threading": "threading",
+    "htmlentitydefs": "html.entities",
+    "httplib": "http.client",
+    "md5": "danlu_runtime.old.python2.md5",
+    "thread": "_thread",
+    "urllib2": "danlu_runtime.old.python2.urllib2",
+    "urlparse": "urllib.parse",
+    "xmlrpclib": "xmlrpc.client",
+}
+
+
+def amend_loaded(after: Mapping[str, str] = AFTER) -> None:
+    """Put names back into the modules that Python itself has loaded before any import hook."""
+    for name in _STDLIB:
+        if name in sys.modules and name in after:
+            module, _, function = after[name].partition(":")
+            __import__(module)
+            getattr(sys.modules[module], function)(sys.modules[name])

@@ -12,6 +12,7 @@ from _frozen_importlib import ModuleSpec  # importlib.machinery itself may not b
 from _frozen_importlib_external import PathFinder, SourceFileLoader
 
 from danlu_runtime import notes, own_code, repair
+from danlu_runtime.old import PYTHON2
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def install(code_folder: str) -> None:
     siblings = SiblingFinder()
     at = next((n for n, one in enumerate(sys.meta_path) if one is PathFinder), len(sys.meta_path))
     sys.meta_path.insert(at, CodeFinder(siblings))
-    sys.meta_path.append(siblings)
+    sys.meta_path += [siblings, Python2Finder()]
 
 
 class CodeLoader(SourceFileLoader):
@@ -96,7 +97,28 @@ class SiblingFinder:
         return ModuleSpec(name, _Alias(f"{self._found[top]}.{rest}"), is_package=True)  # type: ignore[arg-type]
 
 
+class Python2Finder:
+    """Stands behind all: gives the user's files the modules of Python 2, under their new names."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if path is not None or name not in PYTHON2:
+            return None
+        frame = _importing_frame()
+        if frame is None or not own_code.contains(frame.f_code.co_filename):
+            return None
+        now = PYTHON2[name]
+        shown = "one that does the same" if now.startswith("danlu_runtime") else now
+        notes.note(
+            "mapped", f"import {name} read as {shown}", frame.f_code.co_filename, frame.f_lineno
+        )
+        return ModuleSpec(name, _Alias(now), is_package=True)  # type: ignore[arg-type]
+
+
 class _Alias:
+    """Gives a module under a second name."""
+
     def __init__(self, real: str) -> None:
         self._real = real
 

@@ -43,7 +43,6 @@ _FIXERS = {
     "sys_exc": "sys.exc_type and its like read as sys.exc_info()",
     "throw": "g.throw(Error, text) read as g.throw(Error(text))",
     "tuple_params": "a parameter that is a tuple is taken apart in the function",
-    "types": "types.StringType and its like read as the types themselves",
     "unicode": "unicode read as str",
     "xrange": "xrange read as range",
     "xreadlines": "f.xreadlines() read as f",

@@ -27,6 +27,7 @@ def _activate():
             raise
     else:
         activate.start()
+        activate.mend_program()
 
 
 def _go_on():

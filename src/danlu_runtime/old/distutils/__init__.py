@@ -1,0 +1,1 @@
+"""``distutils``, which left Python with 3.12: the parts that scripts, not builds, used."""

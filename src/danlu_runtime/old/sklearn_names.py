@@ -1,0 +1,55 @@
+"""Names scikit-learn had before 0.20 to 1.2, in the modules that still exist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from danlu_runtime.old.names import put_back, refusing
+
+_MLDATA = (
+    "sklearn.datasets.fetch_mldata read mldata.org, which is closed; put the data beside the "
+    "script, or use fetch_openml where the job has a network."
+)
+_BOSTON = (
+    "sklearn.datasets.load_boston left scikit-learn with 1.2; put the table beside the script and "
+    "read it with pandas, or use fetch_california_housing."
+)
+
+
+def restore_preprocessing(module: Any) -> None:
+    put_back(module, {"Imputer": _imputer})
+
+
+def restore_datasets(module: Any) -> None:
+    names = {"fetch_mldata": refusing("fetch_mldata", _MLDATA)}
+    names["load_boston"] = refusing("load_boston", _BOSTON)
+    # scikit-learn 1.2 and later has a __getattr__ that refuses load_boston: ours comes first.
+    put_back(module, names)
+
+
+def restore_metrics(module: Any) -> None:
+    put_back(module, {"jaccard_similarity_score": lambda: module.accuracy_score})
+
+
+def _imputer() -> Any:
+    import numpy as np
+    from sklearn.impute import SimpleImputer
+
+    class Imputer(SimpleImputer):
+        """Fills in missing values along columns (axis 0), as before scikit-learn 0.22."""
+
+        def __init__(
+            self,
+            missing_values: Any = "NaN",
+            strategy: str = "mean",
+            axis: int = 0,
+            verbose: int = 0,
+            copy: bool = True,
+        ) -> None:
+            if axis != 0:
+                raise ValueError(f"Imputer fills in along columns (axis=0) only, got axis={axis}.")
+            missing = np.nan if missing_values in ("NaN", "nan") else missing_values
+            super().__init__(missing_values=missing, strategy=strategy, copy=copy)
+            self.axis, self.verbose = axis, verbose
+
+    return Imputer
