@@ -111,8 +111,18 @@ class FakeClient:
         self.interrupt_after: int | None = None
         self.around = False  # plans with packages and shell commands
         self.told: dict[str, Any] = {}  # of a translation
+        self.steps: dict[str, Any] | None = None
+        self.drawn: list[dict[str, Any]] = []
+        self.left_out = 0
         self.algorithms = FakeDefinitions("algorithm", algorithm_of)
         self.datasets = FakeDefinitions("data set", dataset_of)
+
+    def curves(self, ref: str) -> dict[str, Any]:
+        job = self._get(ref)
+        return {
+            "job": job.id, "name": job.name, "attempt": 1, "ended": job.state.final,
+            "curves": self.drawn, "left_out": self.left_out,
+        }  # fmt: skip
 
     def translation(self, ref: str) -> dict[str, Any]:
         empty: dict[str, Any] = {
@@ -256,7 +266,7 @@ class FakeClient:
         raise NotFound("job", ref, known=[job.name for job in self._jobs.values()])
 
     def _view(self, job: Job) -> dict[str, Any]:
-        ended = {"cause": self.cause if job.state.final else None}
+        ended = {"cause": self.cause if job.state.final else None, "steps": self.steps}
         return {**to_wire(job), **ended, "started": job.started, "ended": job.ended}
 
 

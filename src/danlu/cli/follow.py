@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from danlu.cli.layout import cut
-from danlu.cli.phases import moving_line
+from danlu.cli.phases import is_final, moving_line
+from danlu.cli.render_steps import steps_text
 from danlu.cli.session import Session
 from danlu.cli.units import duration
 from danlu.errors import DanluError, JobFailed
@@ -127,9 +128,15 @@ def time_taken(view: View) -> str:
     return duration((view.get("ended") or time.time()) - view["created"])
 
 
+def _steps_line(view: View) -> str:
+    steps = "" if is_final(view) else steps_text(view)
+    return f"{view['name']}: {steps}" if steps else ""
+
+
 class Moving:
     """The line that rewrites itself: phases and transfers before the script speaks, then the
-    line the script has begun (a progress bar). Only on a terminal; where there is none, nothing."""
+    line the script has begun (a progress bar), or the step its training is at. Only on a terminal;
+    where there is none, nothing."""
 
     def __init__(self, session: Session, reference: str) -> None:
         self._session = session
@@ -162,7 +169,7 @@ class Moving:
         with contextlib.suppress(DanluError, OSError):
             while not self._done.wait(_EVERY):
                 view = self._session.client.job(self._reference)
-                self._draw(moving_line(view, time.time()) or self._begun)
+                self._draw(moving_line(view, time.time()) or self._begun or _steps_line(view))
 
     def _draw(self, text: str) -> None:
         self._session.screen.move(cut(text, shutil.get_terminal_size().columns - 1))

@@ -1,0 +1,27 @@
+"""How far a training is, in one line."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from danlu.cli.units import duration
+from danlu.words import say
+
+
+def steps_text(view: Mapping[str, Any], *, living: bool = True) -> str:
+    """Return 'step 1,200/5,000 · 35.2/s · 1 min 48 s left' of a job's view; "" without steps.
+
+    Of a job that has ended only the step is told.
+    """
+    steps = view.get("steps")
+    if not steps:
+        return ""
+    step, total, rate = steps["step"], steps["total"], steps["rate"]
+    if total:
+        parts = [say("steps.of", step=f"{step:,}", total=f"{total:,}")]
+    else:
+        parts = [say("steps.step", step=f"{step:,}")]
+    if living and rate > 0:
+        parts.append(say("steps.rate", rate=f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"))
+        if total and total > step:
+            parts.append(say("steps.left", time=duration((total - step) / rate)))
+    return " · ".join(parts)

@@ -1,0 +1,123 @@
+"""What is shown of a training: its step, its rate, the time left, its curves."""
+
+import json
+
+import pytest
+
+from danlu import words
+from danlu.cli.render_curves import spark
+from danlu.cli.render_steps import steps_text
+
+TRAINS = {"step": 1200, "total": 5000, "rate": 35.2, "at": 100.0}
+
+
+@pytest.fixture
+def trained(danlu, client, script):
+    client.steps = TRAINS
+    danlu("run", "code", "--name", "mnist", "--detach")
+
+
+@pytest.fixture
+def chinese():
+    words.use("zh")
+    yield
+    words.use("en")
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({}, "step 1,200/5,000 · 35.2/s · 1 min 47 s left"),
+        ({"total": None}, "step 1,200 · 35.2/s"),
+        ({"rate": 0.0}, "step 1,200/5,000"),
+        ({"rate": 0.0512}, "step 1,200/5,000 · 0.0512/s · 20 h 36 min left"),
+        ({"rate": 12345.6}, "step 1,200/5,000 · 12,346/s · 0.3 s left"),
+        ({"step": 5000}, "step 5,000/5,000 · 35.2/s"),
+    ],
+)
+def test_the_line_of_a_training(changed, text):
+    assert steps_text({"steps": {**TRAINS, **changed}}) == text
+
+
+def test_a_training_in_chinese(chinese):
+    assert steps_text({"steps": TRAINS}) == "第 1,200/5,000 步 · 35.2 步/秒 · 还需 1 min 47 s"
+
+
+def test_without_steps_there_is_nothing_to_tell():
+    assert steps_text({"steps": None}) == ""
+
+
+def test_show_and_ls_tell_the_step_of_a_job_that_trains(danlu, trained):
+    assert "training   step 1,200/5,000 · 35.2/s · 1 min 47 s left" in danlu("show", "mnist").out
+    assert "step 1,200/5,000 · 35.2/s" in danlu("ls").out
+
+
+def test_of_a_job_that_has_ended_only_the_step_is_told(danlu, client, trained):
+    client.finish("mnist")
+
+    assert "training   step 1,200/5,000\n" in danlu("show", "mnist").out
+    assert "step" not in danlu("ls").out.splitlines()[1]
+
+
+def _curve(tag, values, run="train", task="worker-0"):
+    points = [[step * 10, 100.0 + step, value] for step, value in enumerate(values)]
+    return {"task": task, "run": run, "tag": tag, "points": points}
+
+
+def test_curves_are_a_row_each_with_their_shape(danlu, client, trained):
+    client.drawn = [_curve("loss", [2.0, 1.0, 0.25, 0.5]), _curve("错误", [0.5, "NaN", "NaN"])]
+    client.left_out = 3
+
+    assert danlu("show", "mnist", "--curves").out.splitlines() == [
+        "RUN    TAG   FIRST  LAST  MIN   MAX  STEPS",
+        "train  loss  2      0.5   0.25  2    0-30   █▄▁▂",
+        "train  错误  0.5    NaN   0.5   0.5  0-20   ▁××",
+        "",
+        "3 more curves are not kept.",
+    ]
+
+
+def test_the_tasks_of_curves_are_told_where_there_are_several(danlu, client, trained):
+    client.drawn = [_curve("loss", [1.0], task=f"worker-{index}") for index in (0, 1)]
+
+    rows = [line.split()[:3] for line in danlu("show", "mnist", "--curves").out.splitlines()]
+    assert rows == [
+        ["TASK", "RUN", "TAG"],
+        ["worker-0", "train", "loss"],
+        ["worker-1", "train", "loss"],
+    ]
+
+
+def test_curves_as_json_have_every_point(danlu, client, trained):
+    client.drawn = [_curve("loss", [2.0, 1.0])]
+
+    told = json.loads(danlu("show", "mnist", "--curves", "--json").out)
+    assert told["curves"][0]["points"] == [[0, 100.0, 2.0], [10, 101.0, 1.0]]
+
+
+def test_where_there_are_no_curves_that_is_said(danlu, client, trained):
+    assert "no summaries into its outputs so far" in danlu("show", "mnist", "--curves").out
+
+    client.finish("mnist")
+    assert "no summaries into its outputs.\n" in danlu("show", "mnist", "--curves").out
+
+
+def test_curves_and_translation_are_not_shown_together(danlu, trained):
+    result = danlu("show", "mnist", "--curves", "--translation")
+
+    assert result.code == 2
+    assert "give one of them" in result.err
+
+
+@pytest.mark.parametrize(
+    ("values", "shape"),
+    [
+        ([1.0], "▁"),
+        ([1.0, 1.0, 1.0], "▁▁▁"),
+        ([0.0, 7.0], "▁█"),
+        (["NaN", "NaN"], "××"),
+        ([float(n) for n in range(48)], "▁▁▁▂▂▂▃▃▃▄▄▄▅▅▅▆▆▆▇▇▇███"),
+    ],
+)
+def test_the_shape_of_a_curve(values, shape):
+    assert spark(_curve("loss", values)["points"]) == shape
