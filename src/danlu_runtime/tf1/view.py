@@ -43,7 +43,7 @@ def contrib(parts: Sequence[str]) -> ModuleType | None:
 def _target(parts: Sequence[str]) -> str | None:
     found, private = _ROOT, False
     for part in parts:
-        private = private or part == "python"
+        private = private or part in ("python", "api")
         if _exists(f"{found}.{part}"):
             found = f"{found}.{part}"
         elif not private:

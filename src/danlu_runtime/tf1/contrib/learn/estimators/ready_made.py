@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime.tf1.contrib.learn.estimators import towers
+from danlu_runtime.tf1.contrib.learn.estimators import sdca, towers
 from danlu_runtime.tf1.contrib.learn.estimators.estimator import Estimator
 from danlu_runtime.tf1.contrib.learn.estimators.model_fn import ModeKeys, ModelFnOps
 from danlu_runtime.tf1.contrib.learn.estimators.prediction_key import PredictionKey
@@ -69,6 +69,9 @@ class ReadyMade(Estimator):
 
     def _build(self, features: Any, labels: Any, mode: str) -> ModelFnOps:
         features = towers.features_dict(features)
+        if hasattr(self._linear_optimizer, "get_train_step") and not self._dnn_columns:
+            given = (self._head, self._linear_optimizer, self._linear_columns)
+            return sdca.build(*given, features, labels, mode)
         return self._head.create_model_fn_ops(
             features=features,
             mode=mode,

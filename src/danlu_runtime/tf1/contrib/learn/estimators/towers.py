@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.feature_column import feature_column as columns_v1
-from tensorflow.python.feature_column import feature_column_v2_types as columns_v2
 
 DNN = "dnn"
 LINEAR = "linear"
@@ -83,14 +81,13 @@ def wide_logits(
             if joint
             else layers.weighted_sum_from_feature_columns
         )
-        logits, _, _ = weigh(
+        return weigh(
             columns_to_tensors=features,
             feature_columns=columns,
             num_outputs=outputs,
             weight_collections=[LINEAR],
             scope=scope,
-        )
-        return logits
+        )[0]
 
 
 def input_layer(
@@ -110,7 +107,10 @@ def input_layer(
 
 
 def is_core(column: Any) -> bool:
-    return isinstance(column, columns_v1._FeatureColumn | columns_v2.FeatureColumn)
+    """Tell whether a column is of `tf.feature_column` alone; those of contrib are both."""
+    from danlu_runtime.tf1.contrib.layers.columns.base import _FeatureColumn
+
+    return not isinstance(column, _FeatureColumn)
 
 
 def deep_train_op(
