@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from danlu_runtime.gpus import has_gpu
+
 _NOISE = re.compile(
     rb"WARNING: All log messages before absl::InitializeLog\(\)"
     rb"|[IW]\d{4} \d\d:\d\d:[\d.]+ +\d+ \w+\.cc:\d+\] "
@@ -34,12 +36,8 @@ def loading() -> Iterator[None]:
     with without_noise():
         yield
         _hush_python()
-
-
-def is_quiet() -> bool:
-    from danlu_runtime.activate import finder
-
-    return "tensorflow" in finder.around
+        if not has_gpu():
+            _look_for_gpus()
 
 
 def _hush_python() -> None:
@@ -48,6 +46,13 @@ def _hush_python() -> None:
     from tensorflow.python.util import deprecation
 
     deprecation._PRINT_DEPRECATION_WARNINGS = False
+
+
+def _look_for_gpus() -> None:
+    """TensorFlow complains of having none the first time it looks, whenever that is."""
+    from tensorflow.python import pywrap_tfe
+
+    pywrap_tfe.TF_ListPhysicalDevices()
 
 
 @contextmanager

@@ -1,5 +1,12 @@
-"""Files with ModelMaker's four functions, as far as they can be taken without TensorFlow."""
+"""Files with ModelMaker's four functions, run as their users run them."""
 
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 FOUR = """
 import tensorflow as tf
 def model_fn(features, labels, mode, params): pass
@@ -24,9 +31,32 @@ def test_a_missing_function_is_the_cause(person):
     assert "mnist.py does not define eval_input_fn." in ended["cause"]["en"]
 
 
-def test_a_file_in_order_ends_with_the_sentence_of_what_is_not_there(person):
-    ended = submits(person, "four", FOUR)
+def test_the_example_learns_and_its_model_is_where_the_job_says(person):
+    shutil.copytree(EXAMPLES / "modelmaker", person.folder / "fruit")
+    data = person.folder / "data"
+    subprocess.run([sys.executable, person.folder / "fruit" / "make_data.py", data], check=True)
 
-    assert (ended["state"], ended["reason"]) == ("failed", "script_failed")
-    assert "needs the TensorFlow runtime, which is not there yet" in ended["cause"]["en"]
-    assert "Traceback" not in person.types("logs", "four").stdout
+    done = person.types(
+        "run", "fruit/model.py", "--data", "data", "--output", "model=out", "-p",
+        "train_max_steps=200", "--name", "fruit",
+    )  # fmt: skip
+
+    assert done.returncode == 0
+    assert "modelmaker" in done.stderr  # found by its four functions
+    log = person.types("logs", "fruit").stdout
+    accuracy = re.search(r"evaluation at step 200: accuracy ([0-9.]+)", log)
+    assert float(accuracy[1]) > 0.9
+    assert "the exported model answers serving_default: kind [32]" in log
+    assert list(person.folder.glob("out/export/latest/*/saved_model.pb"))
+    assert list(person.folder.glob("out/export/best/*/saved_model.pb"))
+
+
+def test_an_error_in_a_function_is_told_with_the_users_line(person):
+    broken = FOUR.replace(
+        "def train_input_fn(path, params): pass", "def train_input_fn(path, params): return nothing"
+    )
+
+    ended = submits(person, "broken", broken)
+
+    assert "NameError: name 'nothing' is not defined (mnist.py:4" in ended["cause"]["en"]
+    assert "danlu_runtime" not in person.types("logs", "broken").stdout

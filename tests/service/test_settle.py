@@ -246,9 +246,11 @@ def test_the_runtime_is_told_where_the_users_own_files_are(house, request_of):
 
 
 def test_the_runtime_is_told_where_the_inputs_are(house, request_of):
+    house.put("obs://bucket/data/mnist.npz", b"")
+    request = {**request_of, "data_url": "obs://bucket/data"}
     inputs = "/home/ma-user/modelarts/inputs/data_url_0"
 
-    assert environment(house, request_of)["DANLU_INPUTS"] == inputs
+    assert environment(house, request)["DANLU_INPUTS"] == inputs
 
 
 def test_training_may_be_cut_short(house, dls):

@@ -1,11 +1,9 @@
 """Sessions on a machine without GPUs: ``/gpu:0`` in a script means the CPU then."""
 
 import functools
-import glob
-import os
 from typing import Any
 
-_first = [True]  # until a session has begun
+from danlu_runtime.gpus import has_gpu
 
 
 def place_softly() -> None:
@@ -16,29 +14,16 @@ def place_softly() -> None:
     from tensorflow.compat.v1 import ConfigProto
     from tensorflow.python.client import session
 
-    from danlu_runtime.quiet import is_quiet, without_noise
-
     begin = session.BaseSession.__init__
 
     @functools.wraps(begin)
-    def begin_softly(self: Any, target: str = "", graph: Any = None, config: Any = None) -> Any:
+    def begin_softly(self: Any, target: str = "", graph: Any = None, config: Any = None) -> None:
         if isinstance(config, ConfigProto | None) and not has_gpu():
             own = ConfigProto()
             if config is not None:
                 own.CopyFrom(config)
             own.allow_soft_placement = True
             config = own
-        if _first and is_quiet():
-            _first.clear()
-            with without_noise():  # TensorFlow looks for GPUs now, and complains of having none
-                return begin(self, target, graph, config)
-        return begin(self, target, graph, config)
+        begin(self, target, graph, config)
 
     session.BaseSession.__init__ = begin_softly
-
-
-def has_gpu() -> bool:
-    """Tell it without asking the driver, which would start devices in this process."""
-    shown = os.environ.get("CUDA_VISIBLE_DEVICES")
-    hidden = shown is not None and (not shown.strip() or shown.strip().startswith("-"))
-    return not hidden and bool(glob.glob("/dev/nvidia[0-9]*"))

@@ -57,15 +57,6 @@ def test_a_missing_function_is_named_before_anything_else(drive):
     assert "Traceback" not in done.stderr
 
 
-def test_a_file_in_order_ends_with_the_sentence_of_what_is_not_there(drive):
-    done, failure = drive(FOUR, {"train_max_steps": 10}, '{"units": 3}')
-
-    assert done.returncode == 1
-    assert (failure.exception, failure.frames) == ("Unsupported", ())
-    assert "needs the TensorFlow runtime, which is not there yet" in failure.message
-    assert failure.message.splitlines()[0] in done.stderr
-
-
 def test_a_wrong_value_beside_the_file_is_told(drive):
     _, failure = drive(FOUR, beside='{"eval_steps": "all"}')
 

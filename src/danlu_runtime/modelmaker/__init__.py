@@ -1,0 +1,32 @@
+"""Drives the functions of a ModelMaker file: the platform is the program, the file its parts.
+
+Everything that can be wrong is found out before the training: the file is read, the parameters
+are checked, and every graph is built and run on one batch. Then it trains, evaluates and exports
+as TensorFlow's train_and_evaluate does, and asks the exported model for one answer.
+
+Contract: docs/dialects/modelmaker.md
+"""
+
+import json
+import os
+
+from danlu_runtime.modelmaker.check import FUNCTIONS, check
+from danlu_runtime.modelmaker.parameters import parameters_of
+
+__all__ = ["FUNCTIONS", "check", "drive", "parameters_of"]
+
+
+def drive(run: str, job: str) -> None:
+    """Train with the functions in the file ``run`` as the file ``job`` says.
+
+    Raises:
+        Refused: a function is missing or wrong, or a parameter in ``parameters.json`` cannot be.
+    """
+    with open(run, "rb") as source:
+        check(os.path.basename(run), source.read(), run)
+    with open(job, encoding="utf-8") as file:
+        told = json.load(file)
+    params = parameters_of(run, told["parameters"])
+    from danlu_runtime.modelmaker.training import train
+
+    train(run, told["path"], told["model_dir"], params)

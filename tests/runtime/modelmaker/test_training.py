@@ -1,0 +1,262 @@
+"""Files with ModelMaker's functions: trained, evaluated, exported, asked."""
+
+import json
+
+import pytest
+
+LINE = """
+import tensorflow as tf
+
+def data():
+    x = [[value / 32.0] for value in range(-32, 32)]
+    y = [2 * value[0] + 1 for value in x]
+    return tf.data.Dataset.from_tensor_slices(({"x": x}, y))
+
+def train_input_fn(path, params):
+    return data().shuffle(64, seed=1).repeat().batch(16)
+
+def eval_input_fn(path, params):
+    return data().batch(16)
+
+def model_fn(features, labels, mode, params):
+    y = tf.layers.dense(features["x"], 1)[:, 0]
+    if mode == tf.estimator.ModeKeys.PREDICT:
+        return tf.estimator.EstimatorSpec(mode, predictions={"y": y})
+    loss = tf.losses.mean_squared_error(labels, y)
+    train = tf.train.AdamOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+    error = tf.metrics.mean_absolute_error(labels, y)
+    return tf.estimator.EstimatorSpec(
+        mode, loss=loss, train_op=train, eval_metric_ops={"error": error}
+    )
+
+def serving_input_receiver_fn():
+    x = tf.placeholder(tf.float32, [None, 1], name="x")
+    return tf.estimator.export.ServingInputReceiver({"x": x}, {"x": x})
+"""
+SHORT = {
+    "train_max_steps": 120,
+    "save_checkpoints_steps": 60,
+    "eval_start_delay_secs": 0,
+    "eval_throttle_secs": 0,
+}
+RECEIVER = LINE[LINE.index("def serving") :]
+
+
+@pytest.fixture
+def train(tmp_path):
+    """Drive a file; return the folder of the model."""
+
+    def drive(source, **params):
+        from danlu_runtime.modelmaker import drive
+
+        file = tmp_path / "model.py"
+        file.write_text(source)
+        job, model = tmp_path / "job.json", tmp_path / "model"
+        told = {"path": str(tmp_path), "model_dir": str(model), "parameters": {**SHORT, **params}}
+        job.write_text(json.dumps(told))
+        drive(str(file), str(job))
+        return model
+
+    return drive
+
+
+def newest(model, name="latest"):
+    return max((model / "export" / name).iterdir())
+
+
+def answer(tf, folder, feed, signature="serving_default"):
+    with tf.Graph().as_default(), tf.Session() as session:
+        loaded = tf.saved_model.loader.load(session, ["serve"], str(folder))
+        found = loaded.signature_def[signature]
+        feeds = {found.inputs[name].name: value for name, value in feed.items()}
+        return session.run({n: info.name for n, info in found.outputs.items()}, feeds)
+
+
+def test_the_model_learns_and_the_export_answers(tf, train, capfd):
+    model = train(LINE)
+
+    assert answer(tf, newest(model), {"x": [[0.5], [-0.5]]})["y"] == pytest.approx([2, 0], abs=0.1)
+    assert newest(model, "best").is_dir()
+    assert tf.train.latest_checkpoint(str(model)).endswith("-120")
+    said = capfd.readouterr().err
+    assert "[danlu] rehearsed in" in said
+    assert "[danlu] evaluation at step 120: error 0.0" in said
+    assert "the exported model answers serving_default: y [16]" in said
+
+
+def test_a_second_run_goes_on_from_the_last_checkpoint(tf, train, capfd):
+    train(LINE, train_max_steps=60)
+    model = train(LINE, train_max_steps=90)
+
+    assert "training goes on from model.ckpt-60" in capfd.readouterr().err
+    assert tf.train.latest_checkpoint(str(model)).endswith("-90")
+
+
+def test_without_checkpoints_the_last_one_is_written_for_the_export(tf, train):
+    model = train(LINE, save_checkpoints_steps=None, save_checkpoints_secs=None)
+
+    assert {path.name for path in model.glob("*.index")} == {
+        "model.ckpt-0.index",
+        "model.ckpt-120.index",
+    }
+    assert newest(model)
+
+
+def test_it_ends_with_the_data_where_no_last_step_is_set(tf, train):
+    source = LINE.replace(".repeat()", ".repeat(5)")
+
+    model = train(source, train_max_steps=None)
+
+    assert tf.train.latest_checkpoint(str(model)).endswith("-20")  # 5 times 64 rows by 16
+
+
+def test_all_parameters_reach_every_function(tf, train):
+    source = LINE.replace("batch(16)", "batch(params['size'])").replace(
+        "AdamOptimizer(0.1)", "AdamOptimizer(params['rate'])"
+    )
+
+    assert newest(train(source, size=8, rate=0.05))
+
+
+def test_features_and_labels_may_be_tensors(tf, train):
+    source = LINE.replace(
+        "return data().batch(16)",
+        "return tf.data.make_one_shot_iterator(data().batch(16)).get_next()",
+    )
+
+    assert newest(train(source))
+
+
+RECEIVERS = {
+    "a receiver": "x = tf.placeholder(tf.float32, [None, 1], name='x')\n"
+    "    return tf.estimator.export.ServingInputReceiver({'x': x}, {'x': x})",
+    "a receiver of one tensor": "x = tf.placeholder(tf.float32, [None, 1], name='x')\n"
+    "    return tf.estimator.export.ServingInputReceiver({'x': x}, x)",
+    "a function that parses": "spec = {'x': tf.FixedLenFeature([1], tf.float32)}\n"
+    "    return tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)",
+    "a function for raw values": "x = {'x': tf.placeholder(tf.float32, [None, 1])}\n"
+    "    return tf.estimator.export.build_raw_serving_input_receiver_fn(x)",
+}
+
+
+@pytest.mark.parametrize("kind", RECEIVERS)
+def test_each_kind_of_receiver_is_exported_and_answers(tf, train, capfd, kind):
+    train(LINE.replace(RECEIVER, f"def serving_input_receiver_fn():\n    {RECEIVERS[kind]}\n"))
+
+    said = capfd.readouterr().err
+    assert "serving_input_receiver_fn failed" not in said
+    assert "the exported model answers serving_default: y" in said
+
+
+def test_a_receiver_that_fails_is_replaced_by_the_inputs_of_the_data_and_told(tf, train, capfd):
+    broken = "def serving_input_receiver_fn():\n    return {'x': feature}\n"
+
+    model = train(LINE.replace(RECEIVER, broken))
+
+    said = capfd.readouterr().err
+    assert said.count("serving_input_receiver_fn failed: NameError") == 1
+    assert "x float32[None, 1]" in said
+    assert answer(tf, newest(model), {"x": [[0.5]]})["y"] == pytest.approx([2], abs=0.1)
+
+
+def test_a_receiver_for_single_examples_is_kept_and_told(tf, train, capfd):
+    train(LINE.replace("tf.float32, [None, 1]", "tf.float32, [1, 1]"))
+
+    said = capfd.readouterr().err
+    assert "takes one example at a time: x" in said
+    assert "the exported model answers serving_default: y [1]" in said
+
+
+def test_several_heads_are_exported_under_their_names(tf, train):
+    source = LINE.replace(
+        'predictions={"y": y})',
+        'predictions={"y": y}, export_outputs={\n'
+        "            'serving_default': tf.estimator.export.PredictOutput({'y': y}),\n"
+        "            'doubled': tf.estimator.export.PredictOutput({'twice': 2 * y})})",
+    )
+
+    model = train(source)
+
+    assert answer(tf, newest(model), {"x": [[0.5]]}, "doubled")["twice"] == pytest.approx(
+        [4], abs=0.2
+    )
+
+
+MISTAKES = {
+    "def model_fn(features, labels, mode, params, config, extra)": (
+        "def model_fn(features, labels, mode, params)",
+        "model_fn asks for an argument 'extra'",
+    ),
+    "return None": ("return data().batch(16)", "eval_input_fn returned None"),
+    "return data().map(lambda f, l: (f, l, l)).batch(16)": (
+        "return data().batch(16)",
+        "must give \\(features, labels\\), got 3 parts",
+    ),
+    "return data().take(0).batch(16)": ("return data().batch(16)", "not even one batch"),
+    "labels * float('nan')": ("labels, y)\n    train", "loss of the first batch is nan"),
+}
+
+
+@pytest.mark.parametrize("wrong", MISTAKES)
+def test_a_mistake_is_told_before_the_training(tf, train, tmp_path, wrong):
+    right, sentence = MISTAKES[wrong]
+    written = f"{wrong}, y)\n    train" if "nan" in wrong else wrong
+
+    with pytest.raises(Exception, match=sentence):
+        train(LINE.replace(right, written))
+
+    assert not list((tmp_path / "model").glob("model.ckpt*"))
+
+
+def test_heads_without_a_default_are_refused(tf, train):
+    source = LINE.replace(
+        'predictions={"y": y})',
+        'predictions={"y": y}, export_outputs={\n'
+        "            'one': tf.estimator.export.PredictOutput({'y': y}),\n"
+        "            'two': tf.estimator.export.PredictOutput({'y': y})})",
+    )
+
+    with pytest.raises(ValueError, match="none of them are specified as the default"):
+        train(source)
+
+
+def test_the_names_of_the_services_ancestor_are_understood(tf, train):
+    source = LINE.replace("(path, params)", "(training_dir, hyperparameters)")
+    source = source.replace("labels, mode, params)", "labels, mode, hyperparameters)")
+    source = source.replace("serving_input_receiver_fn()", "serving_input_fn(hyperparameters)")
+
+    assert newest(train(source))
+
+
+def test_a_function_may_give_a_whole_estimator(tf, train):
+    canned = """
+def estimator_fn(run_config, params):
+    column = tf.feature_column.numeric_column("x", shape=[1])
+    return tf.estimator.DNNRegressor([4], [column], config=run_config)
+"""
+    begin, end = LINE.index("def model_fn"), LINE.index("def serving")
+
+    model = train(LINE[:begin] + canned + "\n" + LINE[end:])
+
+    assert newest(model)
+
+
+def test_a_function_may_give_a_keras_model(tf, train):
+    keras = """
+def keras_model_fn(params):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,), name="line")])
+    model.compile("adam", "mse")
+    return model
+"""
+    source = LINE.replace('{"x": x}, y', '{"line_input": x}, y')
+    source = source.replace('"x": x', '"line_input": x')
+
+    begin, end = source.index("def model_fn"), source.index("def serving")
+
+    assert newest(train(source[:begin] + keras + "\n" + source[end:]))
+
+
+def test_functions_around_the_model_are_kept_with_it(tf, train):
+    source = LINE + "\ndef input_fn(request):\n    return request\n"
+
+    assert (newest(train(source)) / "assets.extra" / "model.py").is_file()
