@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterable
 
 from danlu.job.framework import is_first
+from danlu.job.package_names import OTHERWISE, SAME
 from danlu.job.status import Frame
 from danlu.service.card_case import Case, Values, listed
-from danlu.service.card_names import METHODS, MOVED, NAMES, OTHERWISE, SAME, TF1
+from danlu.service.card_names import METHODS, MOVED, NAMES, TF1
 
 _REQUIREMENTS = {
     "modelarts": "pip-requirements.txt",

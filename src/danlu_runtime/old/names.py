@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
     from typing import Any
 
+PUT_BACK: dict[str, set[str]] = {}  # names by module, for who wants to know beforehand
+
 
 def put_back(
     module: ModuleType, names: Mapping[str, Callable[[], Any]], *, own_only: bool = False
@@ -22,6 +24,7 @@ def put_back(
     find out which Python they run on.
     """
     before = module.__dict__.get("__getattr__")
+    PUT_BACK.setdefault(module.__name__, set()).update(names)
 
     def find(name: str) -> Any:
         make = names.get(name)

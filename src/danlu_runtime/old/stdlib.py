@@ -75,7 +75,7 @@ _OWN = {
         },
     },
 }
-HOOKED = tuple({*_MOVED, *_OWN})
+MOVED = {name: {**_MOVED.get(name, {}), **_OWN.get(name, {})} for name in (*_MOVED, *_OWN)}
 
 
 def restore(module: ModuleType) -> None:

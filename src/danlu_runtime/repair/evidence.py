@@ -44,13 +44,13 @@ class Evidence(NamedTuple):
 
 def gather(tree: ast.Module) -> Evidence:
     bound = bound_names(tree)
-    guarded = _guarded(tree)
+    tried = guarded(tree)
     futures = _futures(tree)
     proofs, leftovers, both, python3 = [], False, False, False
     for node in ast.walk(tree):
         both = both or _asks(node)
         python3 = python3 or _is_python3(node, futures)
-        if id(node) in guarded:
+        if id(node) in tried:
             continue
         kind = _old(node, bound)
         leftovers = leftovers or kind in ("name", "method", "weak")
@@ -106,7 +106,7 @@ def _is_python3(node: ast.AST, futures: set[str]) -> bool:
     )  # fmt: skip
 
 
-def _guarded(tree: ast.Module) -> set[int]:
+def guarded(tree: ast.Module) -> set[int]:
     """Return the nodes inside ``try`` bodies, and handlers, that catch a missing name."""
     inside: set[int] = set()
     for node in ast.walk(tree):

@@ -27,7 +27,7 @@ class Mended(NamedTuple):
     tree: ast.Module
     findings: list[Finding]
     changed: bool  # without it the file is to be compiled as it is
-    python2: bool
+    divides: int  # the first line where whole numbers are divided as in Python 2, 0 for none
 
 
 class _Draft(NamedTuple):
@@ -56,10 +56,12 @@ def mend(data: bytes, path: str, *, ords: bool = False, keras: bool = False) -> 
         tree = ast.parse(draft.text, path)
         lines.keep(tree, text, draft.text)
         mapped = keras_imports.rewrite(tree) if keras else []
-        rewritten, told = python2_tree.rewrite(tree, _readings(tree, draft.python2, ords))
+        readings = _readings(tree, draft.python2, ords)
+        divides = python2_tree.first_division(tree) if readings.divides else 0
+        rewritten, told = python2_tree.rewrite(tree, readings)
     findings = sorted([*draft.findings, *told, *mapped])
     changed = bool(findings) or rewritten or draft.text != text
-    return Mended(text, tree, findings, changed, draft.python2)
+    return Mended(text, tree, findings, changed, divides)
 
 
 def _decoded(data: bytes, path: str) -> tuple[str, list[Finding]]:
