@@ -15,6 +15,7 @@ shall still run: the last save, the export, the test. So loops are ended in thei
 - Keras ends after the epoch it is in, with its validation;
 - any other loop goes on by itself: the run of a training operation is left out and gives its last
   results, with a global step that goes on growing. Ten thousand such runs take a moment.
+  Checkpoints are still named by the real step, and summaries that repeat are not written.
 
 A loop that still goes on after ``loop.PATIENCE`` seconds or ``loop.RUNS`` runs left out has no end
 of its own: the program is ended with exit code 0, and a line says so. An operation that has not

@@ -49,6 +49,10 @@ class Rest:
         for fetch, value in structure.pairs(fetches, values):
             self._last[_key(fetch)] = (fetch, value)
 
+    def repeats(self, value: Any) -> bool:
+        """Tell whether a value is what a step that was left out has given."""
+        return bool(self._left_out) and any(value is last for _, last in self._last.values())
+
     def leave_out(
         self,
         ledger: Ledger,

@@ -10,6 +10,7 @@ from typing import Any
 
 from tensorflow.python.client import session as sessions
 from tensorflow.python.framework import errors
+from tensorflow.python.summary.writer import writer as events
 from tensorflow.python.training import saver
 
 from danlu_runtime.notes import say
@@ -22,6 +23,7 @@ _run: Callable[..., Any] = sessions.BaseSession.run
 _make_callable: Callable[..., Any] = sessions.BaseSession.make_callable
 _from_options: Callable[..., Any] = sessions.BaseSession._make_callable_from_options
 _save: Callable[..., Any] = saver.Saver.save
+_add_summary: Callable[..., Any] = events.SummaryToEventTransformer.add_summary
 _NO_RESULT = object()
 
 
@@ -68,6 +70,7 @@ def start(limit: int | None, box: str) -> None:
     sessions.BaseSession._make_callable_from_options = _watched_from_options
     if limit is not None:
         saver.Saver.save = _truthful_save
+        events.SummaryToEventTransformer.add_summary = _truthful_summary
 
 
 @functools.wraps(_run)
@@ -144,6 +147,14 @@ def _truthful_save(self: Any, *args: Any, **kwargs: Any) -> Any:
         return _save(self, *args, **kwargs)
     finally:
         _truth.told = False
+
+
+@functools.wraps(_add_summary)
+def _truthful_summary(self: Any, summary: Any, global_step: Any = None) -> None:
+    """Write no summary of a step that was left out."""
+    watch = current()
+    if watch is None or watch.rest is None or not watch.rest.repeats(summary):
+        _add_summary(self, summary, global_step)
 
 
 @functools.wraps(_make_callable)

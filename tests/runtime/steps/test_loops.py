@@ -59,6 +59,24 @@ def test_a_loop_up_to_a_global_step_ends(tf, monkeypatch, tmp_path):
     assert path.endswith("model-5")
 
 
+def test_a_summary_is_written_for_a_real_step_only(tf, monkeypatch, tmp_path):
+    import glob
+
+    watch(monkeypatch, limit=5)
+    made = model(tf)
+    summary = tf.summary.scalar("loss", made.loss)
+
+    with tf.Session() as session, tf.summary.FileWriter(str(tmp_path)) as writer:
+        session.run(tf.global_variables_initializer())
+        for step in range(100):
+            writer.add_summary(session.run([made.train, summary])[1], step)
+        writer.add_summary(session.run(summary), 100)
+
+    (path,) = glob.glob(f"{tmp_path}/*")
+    steps = [event.step for event in tf.train.summary_iterator(path) if event.summary.value]
+    assert steps == [0, 1, 2, 3, 4, 100]
+
+
 def test_a_loop_that_reads_the_global_step_by_itself_ends(tf, monkeypatch):
     watch(monkeypatch, limit=5)
     step = tf.Variable(0, name="my_step", trainable=False)
