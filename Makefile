@@ -36,8 +36,9 @@ check: install-dev  ## format, lint, types, who imports whom; no test is run
 	@! grep -rnE "shell *= *True" src || { echo "A shell is never started: pass a list."; exit 1; }
 	$(BIN)/mypy --no-error-summary
 
-bench: install-dev  ## CPU time of the imports, beside a bare Python; writes bench/results
+bench: install-dev  ## CPU time of the imports, and what watching a training adds; writes bench/results
 	$(BIN)/python bench/imports.py
+	$(BIN)/python bench/steps.py
 
 docs: install-dev  ## links, both languages, every command, setting, route and test named
 	$(BIN)/pytest -q tests/test_docs.py tests/test_reference.py tests/test_architecture.py
