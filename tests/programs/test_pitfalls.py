@@ -84,22 +84,31 @@ def test_a_module_beside_the_script_that_is_not_found(person):
     assert "lib/tools.py" in done.stderr
 
 
-def test_python_2_is_told_with_its_line(person):
-    script = person.script("import os\nprint 'step', 1\n")
+def test_python_2_runs_and_is_told_with_its_line(person):
+    script = person.script("import os\nprint 'step', 7 / 2\n")
 
-    done = person.types("run", script, "--name", "old", code=5)
+    done = person.types("run", script, "--name", "old")
 
-    assert told(person, done, "old") == "python2_syntax"
-    assert "train.py, line 2" in done.stderr
+    assert "step 3" in done.stdout
+    assert "[danlu] train.py:2: Python 2: print statement read as print(…)" in done.stderr
 
 
-def test_a_full_width_comma_is_told_with_its_column(person):
-    script = person.script("def f():\n    return max(1， 2)\n")
+def test_a_full_width_comma_is_read_as_a_plain_one(person):
+    script = person.script("print('most'， max(1， 2))\n")
 
-    done = person.types("run", script, "--name", "wide", code=5)
+    done = person.types("run", script, "--name", "wide")
 
-    assert told(person, done, "wide") == "full_width"
-    assert "train.py, line 2, column 17" in done.stderr
+    assert "most 2" in done.stdout
+    assert "[danlu] train.py:1: ， (U+FF0C) read as ," in done.stderr
+
+
+def test_a_slip_of_the_fingers_is_told_with_the_keyword(person):
+    script = person.script("def f():\n    reutrn 3\n")
+
+    done = person.types("run", script, "--name", "slip", code=5)
+
+    assert told(person, done, "slip") == "keyword_near"
+    assert "write `return`." in done.stderr
 
 
 def test_a_script_that_wrote_nothing_is_a_success_with_a_note(person):

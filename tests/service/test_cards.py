@@ -416,10 +416,11 @@ def test_a_module_nobody_knows(stage):
 
 
 def test_a_module_of_older_pythons(stage):
-    cause = stage.run("import cPickle as pickle")
+    cause = stage.run("import sets")
 
     assert card(cause) == "module_python2"
-    assert "today it is `pickle`" in cause.card.en
+    assert "today it is `set`" in cause.card.en
+    assert card(stage.run("import cPickle as pickle\npickle.dumps(1)")) is None
 
 
 def test_tensorflow_is_not_there(stage):
@@ -462,6 +463,15 @@ def test_what_moxing_has_not_yet(stage, script):
     assert card(stage.run(script)) == "module_moxing"
 
 
+@pytest.fixture
+def no_fissix(tmp_path):
+    """A folder for PYTHONPATH that hides the package which reads Python 2."""
+    path = tmp_path / "hidden/fissix"
+    path.mkdir(parents=True)
+    (path / "__init__.py").write_text("raise ImportError('hidden', name='fissix')\n")
+    return str(path.parent)
+
+
 @pytest.mark.parametrize(
     ("script", "instead"),
     [
@@ -473,8 +483,8 @@ def test_what_moxing_has_not_yet(stage, script):
         ("mode = 0755", "0o…"),
     ],
 )
-def test_python_2_is_told_with_what_to_write(stage, script, instead):
-    cause = stage.run("import os\n" + script)
+def test_python_2_is_told_with_what_to_write(stage, script, instead, no_fissix):
+    cause = stage.run("import os\n" + script, PYTHONPATH=no_fissix)
 
     assert card(cause) == "python2_syntax"
     assert instead in cause.card.en
@@ -482,10 +492,25 @@ def test_python_2_is_told_with_what_to_write(stage, script, instead):
 
 
 def test_tabs_among_spaces(stage):
-    cause = stage.run("if True:\n        x = 1\n\ty = 2\n")
+    cause = stage.run("if True:\n   x = 1\n\ty = 2\n")
 
     assert card(cause) == "python2_tabs"
     assert "train.py, line 3" in cause.card.en
+
+
+@pytest.mark.parametrize(
+    ("script", "keyword"),
+    [
+        ("def f():\n    reutrn 3", "return"),
+        ("\nimprot os", "import"),
+        ("\nx = 1 fi 2 else 3", "if"),
+    ],
+)
+def test_a_keyword_with_a_slip_of_the_fingers(stage, script, keyword):
+    cause = stage.run(script)
+
+    assert card(cause) == "keyword_near"
+    assert f"train.py, line 2, has a slip of the fingers: write `{keyword}`" in cause.card.en
 
 
 @pytest.mark.parametrize(
@@ -498,7 +523,7 @@ def test_tabs_among_spaces(stage):
     ],
 )
 def test_names_of_python_2(stage, script, instead):
-    cause = stage.run(script)
+    cause = stage.run("import sys\nnew = sys.version_info[0] > 2\n" + script)
 
     assert card(cause) == "python2_name"
     assert f"write `{instead}`" in cause.card.en
@@ -507,9 +532,8 @@ def test_names_of_python_2(stage, script, instead):
 @pytest.mark.parametrize(
     ("script", "column"),
     [
-        ("x = {'，': 1， 'b': 2}", "column 12"),
-        ("def f(x):\n    return f（x）", "column 13"),
-        ("x =\u30001", "column 4"),
+        ("x = 《1》", "column 5"),
+        ("def f(x):\n    return f〖x〗", "column 13"),
     ],
 )
 def test_punctuation_of_a_chinese_keyboard(stage, script, column):

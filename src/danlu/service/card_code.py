@@ -122,6 +122,15 @@ def python2_syntax(case: Case) -> Values | None:
     return None
 
 
+def keyword_near(case: Case) -> Values | None:
+    """A keyword with letters that changed places: the runtime has tried which cures the line."""
+    where = case.failure.where
+    meant = re.search(r"Did you mean '(\w+)'\?$", case.failure.message.partition(" (")[0])
+    if case.raised != "SyntaxError" or where is None or not meant:
+        return None
+    return {"file": where.file, "line": where.line, "keyword": meant[1]}
+
+
 def python2_tabs(case: Case) -> Values | None:
     where = case.failure.where
     if case.raised != "TabError" or where is None:

@@ -49,6 +49,7 @@ CARDS: Mapping[str, Match] = {
     "module_unknown": card_code.module_unknown,
     "python2_syntax": card_code.python2_syntax,
     "python2_tabs": card_code.python2_tabs,
+    "keyword_near": card_code.keyword_near,
     "python2_name": card_code.python2_name,
     "full_width": card_code.full_width,
     "variable_service": card_code.variable_service,

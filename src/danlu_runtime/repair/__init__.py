@@ -35,7 +35,14 @@ SIGNS = (
     ),
     *(b"maxint", b"urllib2", b"urlparse", b"cPickle", b"ConfigParser", b"Queue", b"StringIO"),
     *(b"commands", b"__builtin__", b"getcwdu", b"izip", b"imap", b"ord(", b"tensorflow.python"),
-    *(b".python.keras", b"setdefaultencoding", b"string.letters", b"httplib"),
+    *(
+        b".python.keras",
+        b"setdefaultencoding",
+        b"string.letters",
+        b"httplib",
+        b"print >>",
+        b"print>>",
+    ),
 )
 
 

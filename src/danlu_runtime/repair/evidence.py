@@ -60,7 +60,7 @@ def gather(tree: ast.Module) -> Evidence:
 
 
 def _old(node: ast.AST, bound: set[str]) -> str:
-    """Return how a node is Python 2: "name", "method", "weak" or "module"; "" when it is not."""
+    """Return how a node is Python 2: name, method, weak, module or print; "" when it is not."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         return "name" if node.id in NAMES and node.id not in bound else ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -69,6 +69,9 @@ def _old(node: ast.AST, bound: set[str]) -> str:
             return "weak" if method in _WEAK else "method"
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return "module" if node.attr in _ATTRIBUTES.get(node.value.id, ()) else ""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift):
+        is_print = isinstance(node.left, ast.Name) and node.left.id == "print"
+        return "print" if is_print and "print" not in bound else ""
     if isinstance(node, ast.Import):
         return "module" if any(alias.name in _MODULES for alias in node.names) else ""
     if isinstance(node, ast.ImportFrom) and not node.level:
