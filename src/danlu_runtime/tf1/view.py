@@ -68,9 +68,15 @@ class View(ModuleType):
         # A submodule that something of ours has imported is an attribute too: it gets its view.
         if found is not _MISSING and not _is_below(found, target):
             return found
-        if name == "python" or (not name.startswith("_") and _exists(f"{target.__name__}.{name}")):
+        below = not name.startswith("_") and _exists(f"{target.__name__}.{name}")
+        if name == "python" or below or self._repeats(name):
             return importlib.import_module(f"{self.__name__}.{name}")
         self._refuse(name)
+
+    def _repeats(self, name: str) -> bool:
+        """Tell whether it is the second ``learn`` of ``tf.contrib.learn.python.learn.x``."""
+        parts = self.__name__.split(".")
+        return "python" in parts and name == parts[2]
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
         """A private path that no longer leads to a function is found out when it is called."""

@@ -3,4 +3,8 @@
 ``GONE`` names the submodules that cannot be had any more, with what to use instead.
 """
 
-GONE: dict[str, str] = {}
+_FORESTS = "Use sklearn.ensemble.RandomForestClassifier or RandomForestRegressor."
+GONE: dict[str, str] = {
+    "boosted_trees": "Use sklearn.ensemble.HistGradientBoostingClassifier, or xgboost.",
+    "tensor_forest": _FORESTS,
+}

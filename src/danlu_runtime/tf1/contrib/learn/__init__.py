@@ -4,6 +4,7 @@ from danlu_runtime.tf1.contrib.learn import (
     datasets,
     evaluable,
     export_strategy,
+    io,
     learn_runner,
     metric_spec,
     monitors,
@@ -12,7 +13,6 @@ from danlu_runtime.tf1.contrib.learn import (
     utils,
 )
 from danlu_runtime.tf1.contrib.learn import estimators as _estimators
-from danlu_runtime.tf1.contrib.learn import learn_io as io
 from danlu_runtime.tf1.contrib.learn.estimators import (
     BaseEstimator,
     ClusterConfig,
@@ -51,7 +51,7 @@ from danlu_runtime.tf1.contrib.learn.estimators import (
 )
 from danlu_runtime.tf1.contrib.learn.experiment import Experiment
 from danlu_runtime.tf1.contrib.learn.export_strategy import ExportStrategy
-from danlu_runtime.tf1.contrib.learn.learn_io import (
+from danlu_runtime.tf1.contrib.learn.io import (
     extract_dask_data,
     extract_dask_labels,
     extract_pandas_data,

@@ -1,6 +1,6 @@
 """`tf.contrib.learn.io`: input of estimators."""
 
-from danlu_runtime.tf1.contrib.learn.learn_io.frames import (
+from danlu_runtime.tf1.contrib.learn.io.frames import (
     HAS_DASK,
     HAS_PANDAS,
     extract_dask_data,
@@ -9,7 +9,7 @@ from danlu_runtime.tf1.contrib.learn.learn_io.frames import (
     extract_pandas_labels,
     extract_pandas_matrix,
 )
-from danlu_runtime.tf1.contrib.learn.learn_io.graph_io import (
+from danlu_runtime.tf1.contrib.learn.io.graph_io import (
     queue_parsed_features,
     read_batch_examples,
     read_batch_features,
