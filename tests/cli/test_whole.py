@@ -60,19 +60,21 @@ def test_the_demo_runs_a_job_of_each_service_and_shows_a_table(person):
     done = person.types("demo")
 
     assert done.returncode == 0, done.stderr
-    head, *rows = done.stdout.splitlines()[-5:]
+    head, *rows = done.stdout.splitlines()[-6:]
     assert head.split() == ["JOB", "SERVICE", "STEPS", "METRIC", "OUTPUT", "TIME"]
     found = {row.split()[1]: row.split() for row in rows}
-    assert list(found) == ["modelarts", "kdl", "dls", "ti"]
+    assert list(found) == ["modelarts", "kdl", "dls", "ti", "modelmaker"]
     for job, _, steps, _, _, loss, *_ in found.values():
         assert steps == "200"
         assert float(loss) < 0.01
-        assert "held-out loss" in person.types("logs", job).stdout
+        assert "loss" in person.types("logs", job).stdout
     for service in ("modelarts", "dls"):
         output = found[service][6]
         model = json.loads(person.types("store", "cat", f"{output}model.json").stdout)
         assert model["weights"] == pytest.approx([3, -2], abs=0.05)
     assert "model.tar.gz" in person.types("store", "ls", "-r", found["ti"][6]).stdout
+    stored = person.types("store", "ls", "-r", found["modelmaker"][6]).stdout
+    assert "/saved_model.pb" in stored
     assert "成功" in person.types("ls", "--lang", "zh").stdout
 
 

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,11 @@ from danlu.words import say
 BUCKET = "danlu-demo"
 STEPS = 200
 _COLUMNS = ("job", "service", "steps", "metric", "output", "time")
-_METRIC = re.compile(r"held-out loss = ([0-9.]+)")
+_METRIC = re.compile(
+    r"held-out loss = ([0-9.]+)"  # a script
+    r"|evaluation at step \d+: .*\bloss ([0-9.e-]+)"  # the driver of ModelMaker's functions
+)
+_TENSORFLOW = ("kdl", "modelmaker")  # services whose program is written for it
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ def command(session: Session) -> int:
     if not session.json:
         session.screen.say("demo.data", uri=f"obs://{BUCKET}/points/")
     done = []
-    for fields in jobs(stamp):
+    for fields in _runnable(session, jobs(stamp)):
         folder = Path(__file__).with_name("demo") / fields["dialect"]
         view = submit(session, Submission(*compose(session, str(folder), fields)))
         code = accepted(session, view, detach=False)
@@ -63,7 +68,7 @@ def command(session: Session) -> int:
 
 
 def jobs(stamp: str) -> Sequence[dict[str, Any]]:
-    """Return the jobs, each in its service's own words; the four schemes name the same bucket."""
+    """Return the jobs, each in its service's own words; the schemes name the same bucket."""
     out = f"{BUCKET}/out/{stamp}"
     return (
         {
@@ -95,7 +100,23 @@ def jobs(stamp: str) -> Sequence[dict[str, Any]]:
             "output_path": f"cos://{out}/ti",
             "parameters": {"steps": STEPS, "lr": 0.1},
         },
+        {
+            "dialect": "modelmaker",
+            "model_file": "model.py",
+            "data": f"obs://{BUCKET}/points/",
+            "outputs": {"model": f"obs://{out}/modelmaker/"},
+            "parameters": {"train_max_steps": STEPS, "batch_size": 50, "learning_rate": 0.1},
+        },
     )
+
+
+def _runnable(session: Session, wanted: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """Return the jobs this machine has the packages for; say which are left out."""
+    if find_spec("tensorflow") is not None:
+        return wanted
+    if not session.json:
+        session.screen.say("demo.without", services=", ".join(_TENSORFLOW))
+    return [fields for fields in wanted if fields["dialect"] not in _TENSORFLOW]
 
 
 def _write_points(session: Session, uri: str) -> None:
@@ -114,7 +135,7 @@ def _write_points(session: Session, uri: str) -> None:
 def _loss(session: Session, job: str) -> float:
     """Return what the script printed last; every program of the demo prints it."""
     found = [_METRIC.search(line.text) for line in session.client.follow(job)]
-    return float(next(match[1] for match in reversed(found) if match))
+    return float(next(match[1] or match[2] for match in reversed(found) if match))
 
 
 def _show(session: Session, done: Sequence[Done]) -> None:

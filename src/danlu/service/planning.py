@@ -40,14 +40,16 @@ def with_runtime(command: Command, spec: JobSpec) -> Command:
     code = next((item.to for item in command.fetch if item.what == "code"), "")
     if not code:
         return command
-    told = {
-        "DANLU_CODE": code,
-        "DANLU_INPUTS": "\n".join(item.to for item in command.fetch if item.what != "code"),
+    asked = {
         "DANLU_TENSORFLOW": spec.tensorflow,
         "DANLU_MAX_STEPS": str(spec.max_steps or ""),
     }
-    given = {name: value for name, value in told.items() if value}
-    return replace(command, env={**command.env, **given})
+    told = {
+        "DANLU_CODE": code,
+        "DANLU_INPUTS": "\n".join(item.to for item in command.fetch if item.what != "code"),
+        **{name: value for name, value in asked.items() if value},
+    }
+    return replace(command, env={**command.env, **told})
 
 
 def limits_of(job: Job, settings: Settings) -> Limits:

@@ -1,49 +1,58 @@
-"""A KDL trainer module in plain Python: learns a line from points it makes itself.
+"""A KDL trainer module of 2017: TensorFlow 1.x, flags, a session, summaries and checkpoints.
 
-Like the sample of that service's manual it has a default for every flag, and writes its model to
-the folder it was told, which is below the package's own by default.
+Nothing of it was written for the TensorFlow or the Python of today.
 """
 
-import argparse
-import json
 import os
-import random
 
-Point = tuple[float, float]
+import numpy as np
+import tensorflow as tf
+
+flags = tf.app.flags
+flags.DEFINE_integer("max_epochs", 100, "Number of times to go through the data.")
+flags.DEFINE_float("learning_rate", 0.01, "Initial learning rate.")
+flags.DEFINE_string("checkpoint_path", "./checkpoint/", "Where checkpoints are written.")
+flags.DEFINE_string("output_path", "./tensorboard/", "Where summaries are written.")
+flags.DEFINE_string("model_path", "./model/", "Where the model is written.")
+flags.DEFINE_integer("model_version", 1, "Version of the model.")
+FLAGS = flags.FLAGS
 
 
-def make_points(seed: int, count: int) -> list[Point]:
-    chance = random.Random(seed)
-    xs = [chance.uniform(-1, 1) for _ in range(count)]
-    return [(x, 2 * x + 1 + chance.gauss(0, 0.05)) for x in xs]
+def make_points(seed, count):
+    chance = np.random.RandomState(seed)
+    x = chance.uniform(-1, 1, [count, 1]).astype(np.float)
+    return x, 2 * x + 1 + chance.normal(0, 0.05, [count, 1])
 
 
-def loss_of(points: list[Point], slope: float, offset: float) -> float:
-    return sum((slope * x + offset - y) ** 2 for x, y in points) / len(points)
+def main():
+    x = tf.placeholder(tf.float32, [None, 1])
+    y = tf.placeholder(tf.float32, [None, 1])
+    line = tf.contrib.layers.fully_connected(x, 1, activation_fn=None)
+    loss = tf.reduce_mean(tf.square(line - y))
+    tf.summary.scalar("loss", loss)
+    step = tf.Variable(0, name="global_step", trainable=False)
+    train = tf.train.AdamOptimizer(FLAGS.learning_rate).minimize(loss, global_step=step)
+    summaries, saver = tf.summary.merge_all(), tf.train.Saver()
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--max_epochs", type=int, default=100)
-    parser.add_argument("--learning_rate", type=float, default=0.01)
-    parser.add_argument("--model_path", default="./model/")
-    parser.add_argument("--model_version", type=int, default=1)
-    args = parser.parse_args()
-
-    training, held_out = make_points(1, 400), make_points(2, 100)
-    slope = offset = 0.0
-    for epoch in range(1, args.max_epochs + 1):
-        errors = [(slope * x + offset - y, x) for x, y in training]
-        slope -= args.learning_rate * sum(2 * error * x for error, x in errors) / len(training)
-        offset -= args.learning_rate * sum(2 * error for error, _ in errors) / len(training)
-        if epoch == 1 or epoch % max(args.max_epochs // 5, 1) == 0:
-            print(f"Epoch: {epoch}, loss: {loss_of(training, slope, offset):.6f}")
-
-    folder = os.path.join(args.model_path, str(args.model_version))
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "model.json"), "w") as f:
-        json.dump({"slope": slope, "offset": offset}, f)
-    print(f"held-out loss = {loss_of(held_out, slope, offset):.6f}")
+    points, held_out = make_points(1, 200), make_points(2, 50)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        writer = tf.summary.FileWriter(FLAGS.output_path, session.graph)
+        for epoch in xrange(1, FLAGS.max_epochs + 1):
+            feed = {x: points[0], y: points[1]}
+            _, value, summary = session.run([train, loss, summaries], feed)
+            writer.add_summary(summary, epoch)
+            if epoch % max(FLAGS.max_epochs / 5, 1) == 0:
+                print("epoch = %d, loss = %f" % (epoch, value))
+        saver.save(session, os.path.join(FLAGS.checkpoint_path, "model.ckpt"), global_step=step)
+        held_out_loss = session.run(loss, {x: held_out[0], y: held_out[1]})
+        print("held-out loss = %f" % held_out_loss)
+        tf.saved_model.simple_save(
+            session,
+            os.path.join(FLAGS.model_path, str(FLAGS.model_version)),
+            inputs={"x": x},
+            outputs={"y": line},
+        )
 
 
 if __name__ == "__main__":
