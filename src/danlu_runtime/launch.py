@@ -21,6 +21,7 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _LOADING = (
     os.path.join(_FOLDER, "modelmaker", ""),
     os.path.join(_FOLDER, "repair", ""),
+    os.path.join(_FOLDER, "steps", ""),
     "<frozen importlib",
 )
 _RUNPY = ("<frozen runpy>", os.path.join(os.path.dirname(os.__file__), "runpy.py"))

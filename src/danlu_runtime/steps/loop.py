@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tensorflow.python.framework import errors
@@ -22,8 +23,16 @@ class EndOfSteps(errors.OutOfRangeError, SystemExit):
         self.code = 0
 
 
+@dataclass
+class _Loop:
+    """A loop that goes on with runs that are left out, since ``began``."""
+
+    began: float
+    runs: int = 0
+
+
 class Rest:
-    """The rest of a loop, after its last step. ``said`` is given what a person should know."""
+    """The rest of all loops, after the last step. ``said`` is given what a person should know."""
 
     def __init__(
         self,
@@ -35,14 +44,16 @@ class Rest:
         self._said = said
         self._clock = clock
         self._last: dict[Any, Any] = {}  # the value of each single fetch when it last ran
-        self._began = 0.0
-        self._left_out = 0
+        self._loops: dict[frozenset[Any], _Loop] = {}  # by what they train
+        self._at: _Loop | None = None  # the one that was seen last
         self._raised = False
 
     def is_over(self, patience: int = 1) -> bool:
         """Tell whether the loop has had its time, ``patience`` times."""
-        late = self._began and self._clock() > self._began + patience * PATIENCE
-        return bool(late) or self._left_out >= patience * RUNS
+        if self._at is None:
+            return False
+        late = self._clock() > self._at.began + patience * PATIENCE
+        return late or self._at.runs >= patience * RUNS
 
     def keep(self, fetches: Any, values: Any) -> None:
         """Remember the results of a training run."""
@@ -51,7 +62,7 @@ class Rest:
 
     def repeats(self, value: Any) -> bool:
         """Tell whether a value is what a step that was left out has given."""
-        return bool(self._left_out) and any(value is last for _, last in self._last.values())
+        return bool(self._loops) and any(value is last for _, last in self._last.values())
 
     def leave_out(
         self,
@@ -63,7 +74,8 @@ class Rest:
 
         ``run`` runs what has never run together with a training operation.
         """
-        self.count(expects_end_of_data)
+        leaves = [ledger.leaf(fetch) for fetch in structure.single(fetches)]
+        self.count(next(leaf.trains for leaf in leaves if leaf.trains), expects_end_of_data)
         missing = [
             fetch
             for fetch in structure.single(fetches)
@@ -71,24 +83,26 @@ class Rest:
         ]
         if missing:
             self.keep(missing, run(missing))
-        if any(leaf.step is not None for leaf in map(ledger.leaf, structure.single(fetches))):
+        if any(leaf.step is not None for leaf in leaves):
             ledger.left_out += 1
         return structure.form(fetches, lambda fetch: self._value(ledger, fetch))
 
-    def count(self, expected: Callable[[], bool], patience: int = 1) -> None:
+    def count(
+        self, trains: frozenset[Any], expected: Callable[[], bool], patience: int = 1
+    ) -> None:
         """Count a run that is left out.
 
         Raises:
             EndOfSteps: the loop expects it, or has had its time.
             SystemExit: it caught the first one and went on.
         """
-        if not self._left_out:
-            self._began = self._clock()
+        if not self._loops:
             self._said(
                 f"DANLU_MAX_STEPS={self._limit} is reached: nothing trains any more, and the "
                 "script goes on with the results of the last step"
             )
-        self._left_out += 1
+        self._at = self._loops.setdefault(trains, _Loop(self._clock()))
+        self._at.runs += 1
         if self.is_over(patience):
             self._end()
         if expected():

@@ -204,7 +204,7 @@ class _Counted:
         allowed = watch.counter.allows(self._ledger, self._training)
         if watch.rest is not None and not allowed and self._values is not _NO_RESULT:
             # Keras is told to stop at the end of its epoch: it has twice the time.
-            watch.rest.count(lambda: False, patience=2)
+            watch.rest.count(self._training[0].trains, lambda: False, patience=2)
             return self._values
         values = self._made(*args, **kwargs)
         _after(watch, self._session, self._ledger, self._training)

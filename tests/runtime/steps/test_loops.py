@@ -220,6 +220,35 @@ def test_an_operation_that_comes_after_the_limit_runs_once(tf, monkeypatch):
         assert session.run([first.weight, second.weight]) == [-4.0, -1.0]
 
 
+def test_every_loop_has_patience_of_its_own(tf, monkeypatch):
+    from danlu_runtime.steps import loop
+
+    monkeypatch.setattr(loop, "RUNS", 100)
+    watch(monkeypatch, limit=4)
+
+    with tf.Session() as session:
+        for scope in ("first", "second", "third"):
+            made = model(tf, scope=scope)
+            session.run(tf.global_variables_initializer())
+            for _ in range(80):
+                session.run(made.train)
+
+
+def test_the_lines_of_a_traceback_are_those_of_script_and_library(tf, monkeypatch):
+    import traceback
+
+    from danlu_runtime.launch import without_ours
+
+    watch(monkeypatch, limit=4)
+    made = model(tf)
+    with tf.Session() as session, pytest.raises(tf.errors.FailedPreconditionError) as failed:
+        session.run(made.train)
+
+    kept = traceback.extract_tb(without_ours(failed.value.__traceback__))
+    assert "/steps/watch.py" not in " ".join(frame.filename for frame in kept)
+    assert kept[0].line == "session.run(made.train)"
+
+
 def test_trouble_of_ours_never_reaches_the_script(tf, monkeypatch, capfd):
     from danlu_runtime.steps.graph import Ledger
 
