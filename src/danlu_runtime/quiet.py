@@ -27,6 +27,9 @@ _DEPRECATION_WALLS = (
     r".*`tf\.nn\.rnn_cell\..*` is deprecated",
     r".*`[Mm]odel\.\w+` (is deprecated|will be removed)",
     r".*The name tf\.[\w.]+ is deprecated",
+    r".*`tf\.keras\.backend\.\w+` is deprecated",
+    r".*The `lr` argument is deprecated",
+    r".*You are saving your model as an HDF5 file",
 )
 
 

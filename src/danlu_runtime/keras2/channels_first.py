@@ -54,20 +54,19 @@ def _has_gpu() -> bool:
 
 
 def _turning(original: Callable[..., Any]) -> Callable[..., Any]:
+    # Keras reads the names of the arguments: ``training`` is passed to layers that have it.
     @functools.wraps(original)
-    def call(self: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if getattr(self, "data_format", "") != "channels_first" or _has_gpu():
-            return original(self, inputs, *args, **kwargs)
+    def call(self: Any, inputs: Any) -> Any:
         rank = len(inputs.shape)
-        if rank < 4:
-            return original(self, inputs, *args, **kwargs)
+        if getattr(self, "data_format", "") != "channels_first" or rank < 4 or _has_gpu():
+            return original(self, inputs)
         to_last = [0, *range(2, rank), 1]
         to_first = [0, rank - 1, *range(1, rank - 1)]
         with _as_channels_last(self):
-            outputs = original(self, tf.transpose(inputs, to_last), *args, **kwargs)
+            outputs = original(self, tf.transpose(inputs, to_last))
         return tf.transpose(outputs, to_first)
 
-    return call
+    return tf.autograph.experimental.do_not_convert(call)  # type: ignore[no-any-return]
 
 
 class _as_channels_last:

@@ -69,7 +69,9 @@ def called_otherwise(base: type, prepare: Prepare) -> type:
 
     class Kind(type(base)):  # type: ignore[misc]
         def __instancecheck__(cls, instance: object) -> bool:
-            return isinstance(instance, base if cls is made else cls)
+            if cls is made:
+                return isinstance(instance, base)
+            return type.__instancecheck__(cls, instance)
 
         def __subclasscheck__(cls, other: type) -> bool:
             return issubclass(other, base) if cls is made else type.__subclasscheck__(cls, other)

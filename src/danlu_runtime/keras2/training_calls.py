@@ -33,6 +33,8 @@ def accept() -> None:
         for method, table in _METHODS.items():
             setattr(model, method, _accepting(vars(model)[method], table))
         model.fit = _showing_validation_data(vars(model)["fit"])
+    for method in ("fit", "evaluate", "predict"):
+        setattr(First, method, _reading_iterators(vars(First)[method]))
     Sequential.predict_classes = _predict_classes
     Sequential.predict_proba = _predict_proba
     Sequential.add = _joining(Sequential.add)
@@ -108,7 +110,7 @@ def _showing_validation_data(original: Callable[..., Any]) -> Callable[..., Any]
 
     @functools.wraps(original)
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-        data = kwargs.get("validation_data")
+        data = kwargs.get("validation_data") or _split_off(args, kwargs)
         if isinstance(data, tuple | list) and len(data) in (2, 3):
             shown = [*_flat(data[0]), *_flat(data[1]), *_weights(data)]
             for callback in _flat(kwargs.get("callbacks")):
@@ -117,6 +119,43 @@ def _showing_validation_data(original: Callable[..., Any]) -> Callable[..., Any]
         return original(self, *args, **kwargs)
 
     return fit
+
+
+def _reading_iterators(original: Callable[..., Any]) -> Callable[..., Any]:
+    """TensorFlow before 1.14 trained on the iterator of a data set; its tensors still will do."""
+
+    @functools.wraps(original)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        first = args[0] if args else kwargs.get("x")
+        if _is_iterator(first):
+            given = first.get_next()
+            x, y, *weights = (*given, None) if isinstance(given, tuple) else (given, None)
+            kwargs |= {"x": x} | ({"y": y} if original.__name__ != "predict" else {})
+            if weights[:-1]:
+                kwargs["sample_weight"] = weights[0]
+            args = ()
+        if _is_iterator(kwargs.get("validation_data")):
+            kwargs["validation_data"] = kwargs["validation_data"].get_next()
+        return original(self, *args, **kwargs)
+
+    return method
+
+
+def _is_iterator(data: Any) -> bool:
+    import tensorflow.compat.v1 as tf
+
+    return isinstance(data, tf.data.Iterator)
+
+
+def _split_off(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the last part of arrays that ``validation_split`` takes, None without it."""
+    share = kwargs.get("validation_split")
+    x, y = (*args, kwargs.get("x"))[0], (*args[1:], kwargs.get("y"))[0]
+    arrays = [*_flat(x), *_flat(y)]
+    if not share or not arrays or not all(hasattr(array, "__array__") for array in arrays):
+        return None
+    at = int(len(arrays[0]) * (1.0 - share))
+    return [array[at:] for array in _flat(x)], [array[at:] for array in _flat(y)]
 
 
 def _weights(data: Any) -> list[Any]:
