@@ -96,10 +96,13 @@ def test_old_code_is_checked_before_anything_runs(old):
 
 
 def test_a_name_that_is_gone_is_told_by_the_check_and_by_the_job(person):
-    person.script("import tensorflow as tf\n\ntf.contrib.nccl.all_sum([])\n")
+    person.script("import tensorflow as tf\n\ntf.contrib.boosted_trees.estimator\n")
 
     checked = person.types("check", "code", code=1)
     person.types("run", "code", "--name", "gone", code=5)
 
-    assert "train.py:3" in checked.stdout
-    assert "Gone\n  train.py:3  " in person.types("show", "gone", "--translation").stdout
+    assert "Gone\n  train.py:3  tensorflow.contrib.boosted_trees" in checked.stdout
+    assert (
+        "Gone\n  train.py:3  tf.contrib.boosted_trees is not in"
+        in person.types("show", "gone", "--translation").stdout
+    )

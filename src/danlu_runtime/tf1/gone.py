@@ -4,6 +4,7 @@ Scripts ask ``hasattr`` and catch ImportError, so the refusals are these errors 
 """
 
 from danlu.errors import Unsupported
+from danlu_runtime import notes
 
 
 class GoneName(AttributeError, Unsupported):
@@ -11,6 +12,7 @@ class GoneName(AttributeError, Unsupported):
 
     def __init__(self, message: str) -> None:
         Unsupported.__init__(self, message)
+        _tell(message)
 
 
 class GoneModule(ImportError, Unsupported):
@@ -18,6 +20,14 @@ class GoneModule(ImportError, Unsupported):
 
     def __init__(self, message: str) -> None:
         Unsupported.__init__(self, message)
+        _tell(message)
+
+
+def _tell(message: str) -> None:
+    """Note what the user's own code asks for; a library that only looks is not meant."""
+    file, line = notes.caller()
+    if file:
+        notes.note("gone", message, file, line)
 
 
 def sentence(name: str, instead: str) -> str:
