@@ -191,7 +191,8 @@ def test_a_file_saved_by_notepad_is_read(env, write):
 
 
 def test_what_an_agent_tells_its_script_is_no_setting(env):
-    told = dict.fromkeys(("DANLU_TASK", "DANLU_JOB_ID", "DANLU_ATTEMPT", "DANLU_BOX"), "x")
+    names = "TASK JOB_ID JOB_NAME ATTEMPT BOX PACKAGES CODE INPUTS MAX_STEPS TENSORFLOW"
+    told = {f"DANLU_{name}": "x" for name in names.split()}
 
     assert load(env=env | told) == load(env=env)
 

@@ -169,7 +169,11 @@ def _from_environment(env: Mapping[str, str]) -> Mapping[str, str]:
 
 
 # What an agent tells its script, and what tests and failpoints use.
-_NOT_SETTINGS = {"task", "job_id", "job_name", "attempt", "box", "packages", "failpoint"}
+_NOT_SETTINGS = {
+    *("task", "job_id", "job_name", "attempt", "box", "packages"),
+    *("code", "inputs", "max_steps", "tensorflow"),
+    "failpoint",
+}
 
 
 def _flavors(value: Any) -> Mapping[str, Flavor]:

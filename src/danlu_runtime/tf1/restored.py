@@ -78,6 +78,7 @@ def restore() -> None:
     _name_sequences_as_before()
     _name_shapes_as_before()
     _find_batch_normalization()
+    _take_initialisers_as_before()
 
 
 def _put_back_moved_names() -> None:
@@ -122,6 +123,20 @@ def _find_batch_normalization() -> None:
     """TensorFlow 2.21 looks in ``tf_keras.legacy_tf_layers``; tf-keras 2.21 keeps it in ``src``."""
     layers = _internal("layers.normalization")
     layers.normalization = import_module("tf_keras.src.legacy_tf_layers.normalization")
+
+
+def _take_initialisers_as_before() -> None:
+    """Exporters derived from SavedModelBuilder call what TensorFlow 1.13 renamed."""
+    builder = _internal("saved_model.builder_impl")._SavedModelBuilder
+    constants = _internal("saved_model.constants")
+
+    def add(self: Any, legacy_init_op: Any = None) -> None:
+        if legacy_init_op is not None:
+            graph = _internal("framework.ops").get_default_graph()
+            graph.add_to_collection(constants.LEGACY_INIT_OP_KEY, legacy_init_op)
+
+    if not hasattr(builder, "_maybe_add_legacy_init_op"):
+        builder._maybe_add_legacy_init_op = add
 
 
 def _internal(name: str) -> Any:
