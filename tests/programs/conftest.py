@@ -38,12 +38,12 @@ class Person:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def types(self, *words, code=0, env=()):
+    def types(self, *words, code=0, env=(), cwd=None):
         """Run a command to its end and return what it printed."""
         done = subprocess.run(
             [DANLU, *map(str, words)],
             env={**self.env, **dict(env)},
-            cwd=self.folder,
+            cwd=cwd or self.folder,
             capture_output=True,
             text=True,
             timeout=100,
@@ -95,13 +95,24 @@ def is_zombie(pid):
         return True
 
 
-@pytest.fixture
-def person(tmp_path):
-    folder = tmp_path / "a folder with 空格 and 'quotes'"
+def lives(parent):
+    """Give a person a folder and a home below ``parent``; end what is left of them afterwards."""
+    folder = parent / "a folder with 空格 and 'quotes'"
     folder.mkdir()
-    person = Person(tmp_path / "home", folder)
+    person = Person(parent / "home", folder)
     yield person
     subprocess.run([DANLU, "down"], env=person.env, capture_output=True, timeout=60)
     for job in (person.home / "jobs").glob("*"):
         for pid in marked(f"{job.name}/"):
             os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def person(tmp_path):
+    yield from lives(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def resident(tmp_path_factory):
+    """One person and one server for all programs of a file: each takes a folder of its own."""
+    yield from lives(tmp_path_factory.mktemp("resident"))
