@@ -66,7 +66,7 @@ def _turning(original: Callable[..., Any]) -> Callable[..., Any]:
             outputs = original(self, tf.transpose(inputs, to_last))
         return tf.transpose(outputs, to_first)
 
-    return tf.autograph.experimental.do_not_convert(call)  # type: ignore[no-any-return]
+    return call
 
 
 class _as_channels_last:
