@@ -16,7 +16,9 @@ NAMES = frozenset(
     )
 )
 METHODS = frozenset(("has_key", "iteritems", "itervalues", "iterkeys"))
-_WEAK = frozenset(("iteritems",))  # pandas had it until 2.0: no proof of Python 2
+# A method alone is no proof: pandas had iteritems until 2.0, and a line may never have run.
+_WEAK = METHODS - {"has_key"}
+_ENOUGH = 2
 _MODULES = frozenset(
     (
         *("urllib2", "urlparse", "cPickle", "ConfigParser", "Queue", "StringIO", "cStringIO"),
@@ -46,7 +48,9 @@ def gather(tree: ast.Module) -> Evidence:
     bound = bound_names(tree)
     tried = guarded(tree)
     futures = _futures(tree)
-    proofs, leftovers, both, python3 = [], False, False, False
+    weak: list[int] = []
+    proofs: list[int] = []
+    leftovers, both, python3 = False, False, False
     for node in ast.walk(tree):
         both = both or _asks(node)
         python3 = python3 or _is_python3(node, futures)
@@ -54,8 +58,10 @@ def gather(tree: ast.Module) -> Evidence:
             continue
         kind = _old(node, bound)
         leftovers = leftovers or kind in ("name", "method", "weak")
-        if kind and kind != "weak":
-            proofs.append(node.lineno)  # type: ignore[attr-defined]
+        if kind:
+            (weak if kind == "weak" else proofs).append(node.lineno)  # type: ignore[attr-defined]
+    if len(weak) >= _ENOUGH and not bound & {"pandas", "pd"}:
+        proofs += weak
     return Evidence(both, min(proofs, default=0), python3, leftovers)
 
 

@@ -1,7 +1,9 @@
 """Compiles a file that may need repair, and tells what was repaired."""
 
 import os
+import sys
 from types import CodeType
+from typing import Any
 
 from danlu_runtime import apart, notes
 from danlu_runtime.repair.mend import Mended, mend
@@ -46,3 +48,10 @@ def _show_lines(mended: Mended, data: bytes, path: str) -> None:
     except UnicodeDecodeError:
         lines = mended.text.splitlines(keepends=True)
         apart.load("linecache").cache[path] = (len(data), None, lines, path)
+        if sys.excepthook is sys.__excepthook__:
+            sys.excepthook = _print_error
+
+
+def _print_error(*error: Any) -> None:
+    """Python's own hook, before 3.13, reads the file itself and past the lines we know."""
+    apart.load("traceback").print_exception(*error)

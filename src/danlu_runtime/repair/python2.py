@@ -18,7 +18,6 @@ _FIXERS = {
     "dict": "keys(), values(), items() of dictionaries are lists",
     "except": "`except Error, name` read as `except Error as name`",
     "exec": "exec statement read as exec(…)",
-    "execfile": "execfile(…) read as exec(…)",
     "filter": "filter(…) is a list",
     "funcattrs": "func_name and its like read as __name__ and its like",
     "getcwdu": "os.getcwdu read as os.getcwd",
