@@ -41,7 +41,7 @@ def bucket(
             f"The list bucket_capacities ({capacities}) must have exactly num_buckets "
             f"({num_buckets}) elements."
         )
-    given = queues._as_tensor_list(tensors)
+    given = list(queues._as_tensor_list(tensors))
     if not given:
         raise ValueError("Expected at least one tensor in bucket().")
     with tf.name_scope(name, "bucket", given):

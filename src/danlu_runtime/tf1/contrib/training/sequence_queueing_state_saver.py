@@ -131,9 +131,18 @@ class SequenceQueueingStateSaver:
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Any:
         with tf.name_scope(name, "SQSSClose") as scope:
-            barrier = self._barrier.close(cancel_pending_enqueues, "BarrierClose")
-            queue = self._capacity_queue.close(cancel_pending_enqueues, "FIFOClose")
+            barrier = self._close_barrier(cancel_pending_enqueues)
+            with tf.control_dependencies([barrier]):
+                queue = self._capacity_queue.close(cancel_pending_enqueues, "FIFOClose")
             return tf.group(barrier, queue, name=scope)
+
+    def _close_barrier(self, cancel: bool) -> tf.Operation:
+        if not cancel:
+            return self._barrier.close(name="BarrierClose")
+        # A barrier that was closed and then is cancelled never answers (TensorFlow 2.21), and a
+        # queue runner does both: the queue, which is closed after it, tells whether it was.
+        closed = self._capacity_queue.is_closed()
+        return tf.cond(closed, tf.no_op, lambda: self._barrier.close(True, "BarrierClose"))
 
     def _make_barrier(self) -> tuple[list[str], Barrier]:
         """Return what a segment consists of, in order, and where segments wait for it."""
