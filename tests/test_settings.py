@@ -7,10 +7,12 @@ import pytest
 from danlu.errors import Refused
 from danlu.settings import (
     FLAVORS,
+    Endpoint,
     Flavor,
     Secret,
     Settings,
     default_home,
+    endpoint_of,
     load,
     runtime_folder,
     settings_file,
@@ -251,6 +253,104 @@ def test_a_secret_of_the_wrong_kind_is_not_shown_either(env, write):
 
     assert "canary" not in message
     assert message.startswith("token: got ***")
+
+
+def test_the_embedded_store_lies_below_home_or_where_it_is_set(env, tmp_path):
+    assert load(env=env).store == Path(env["DANLU_HOME"], "store")
+    assert load({"home": tmp_path / "there"}, env).store == tmp_path / "there" / "store"
+    assert load(env=env | {"DANLU_STORE": "/bound/store"}).store == Path("/bound/store")
+
+
+OBS = {
+    "DANLU_OBS_ENDPOINT": "https://obs.example.com/",
+    "DANLU_OBS_ACCESS_KEY": "canary-1",
+    "DANLU_OBS_SECRET_KEY": "canary-2",
+}
+
+
+def test_an_endpoint_comes_from_the_file_or_from_variables(env, write):
+    endpoint = Endpoint(
+        "https://obs.example.com", access_key=Secret("canary-1"), secret_key=Secret("canary-2")
+    )
+
+    assert load(env=env | OBS).stores == {"obs": endpoint}
+    path = write(
+        "[stores.obs]\nendpoint = 'https://obs.example.com'\n"
+        "access_key = 'canary-1'\nsecret_key = 'canary-2'\n"
+        "[stores.ks3]\nendpoint = 'http://[::1]:8333'\naddressing = 'virtual'\nregion = 'x'\n"
+    )
+    settings = load(env=env)
+    assert settings.stores["obs"] == endpoint
+    assert settings.stores["ks3"] == Endpoint("http://[::1]:8333", "x", "virtual")
+    assert settings.origins["stores"] == str(path)
+
+
+def test_keys_from_the_environment_join_the_address_of_the_file(env, write):
+    write("[stores.obs]\nendpoint = 'https://obs.example.com'\nregion = 'cn-north-4'\n")
+    keys = {name: value for name, value in OBS.items() if "KEY" in name}
+
+    found = load(env=env | keys).stores["obs"]
+
+    assert (found.region, found.access_key, found.token) == ("cn-north-4", "canary-1", "")
+
+
+def test_an_empty_variable_of_an_endpoint_is_one_that_is_not_set(env):
+    assert load(env=env | {"DANLU_S3_ENDPOINT": "", "DANLU_S3_TOKEN": ""}).stores == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"DANLU_OBS_ENDPOINT": ""}, "stores.obs: has access_key, secret_key and no endpoint."),
+        ({"DANLU_OBS_SECRET_KEY": ""}, "stores.obs: has one of access_key and secret_key."),
+        ({"DANLU_OBS_ENDPOINT": "obs.example.com"}, "stores.obs.endpoint: got 'obs.example.com'"),
+        ({"DANLU_OBS_ENDPOINT": "https://h/bucket"}, "It takes a URL without a path"),
+        ({"DANLU_OBS_ADDRESSING": "dns"}, "got 'dns' (environment). It takes path or virtual."),
+        ({"DANLU_OBS_ENDPOIN": "x"}, "Did you mean 'obs_endpoint'?"),
+    ],
+)
+def test_a_wrong_endpoint_is_told_without_its_keys(env, change, said):
+    message = refused(env | OBS | change)
+
+    assert said in message
+    assert "canary" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("stores = 5", "stores: got a int ("),
+        ("[stores]\nobs = 'https://h'", "stores.obs: is not a table ("),
+        ("[stores.swift]\nendpoint = 'https://h'", "stores.swift: is not a scheme of buckets ("),
+        ("[stores.s3]\nendpiont = 'https://h'", "Did you mean 'endpoint'?"),
+        ("[stores.s3]\naccess_key = ['canary']", "stores.s3.access_key: got *** ("),
+    ],
+)
+def test_a_wrong_table_of_stores_is_told_by_its_name(env, write, text, said):
+    write(text)
+
+    message = refused(env)
+
+    assert said in message
+    assert "canary" not in message
+
+
+def test_the_keys_of_an_endpoint_are_never_shown(env):
+    settings = load(env=env | OBS | {"DANLU_OBS_TOKEN": "canary-3"})
+
+    assert settings.stores["obs"].token == "canary-3"
+    assert "canary" not in repr(settings)
+    assert "canary" not in repr(dataclasses.asdict(settings))
+
+
+def test_obs_and_s3_are_one_service_where_one_of_them_is_set():
+    obs, other, ks3 = Endpoint("https://obs"), Endpoint("https://s3"), Endpoint("https://ks3")
+
+    assert endpoint_of("s3", {"obs": obs}) is obs
+    assert endpoint_of("obs", {"s3": other, "ks3": ks3}) is other
+    assert endpoint_of("s3", {"obs": obs, "s3": other}) is other
+    assert endpoint_of("cos", {"obs": obs, "ks3": ks3}) is None
+    assert endpoint_of("obs", {"ks3": ks3}) is None
 
 
 def test_every_setting_can_be_set_and_has_an_origin(env):

@@ -12,6 +12,15 @@ from typing import Any
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
+class Secret(str):
+    """Text that is never shown."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "***"
+
+
 def size(value: Any) -> int:
     """Return bytes from a number or from text such as '512M' or '2 GiB'."""
     if isinstance(value, bool):

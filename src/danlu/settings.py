@@ -11,27 +11,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from danlu import _endpoints
 from danlu import _values as read
+from danlu._endpoints import Endpoint as Endpoint
+from danlu._endpoints import endpoint_of as endpoint_of
 from danlu._flavors import FLAVORS as FLAVORS
 from danlu._flavors import Flavor as Flavor
+from danlu._values import Secret as Secret
 from danlu._values import size as size
 from danlu.errors import Refused, suggestion
 
 MiB, GiB = 1 << 20, 1 << 30
 
 
-class Secret(str):
-    """Text that is never shown."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "***"
-
-
 @dataclass(frozen=True)
 class Settings:
     home: Path
+    store: Path = Path()  # the embedded object store; left out: below home
+    stores: Mapping[str, Endpoint] = field(default_factory=dict)  # of buckets, by scheme
     lang: str = ""  # 'en' or 'zh'; empty: by locale
     server: str = ""  # URL of a server elsewhere; empty: this machine's own
     token: Secret = field(default=Secret(""))  # for that server
@@ -59,6 +56,10 @@ class Settings:
     flavors: Mapping[str, Flavor] = field(default_factory=lambda: dict(FLAVORS))
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
+    def __post_init__(self) -> None:
+        if self.store == Path():
+            object.__setattr__(self, "store", self.home / "store")
+
     @property
     def socket(self) -> Path:
         """Named by a hash: the path of a unix socket must stay under 108 bytes."""
@@ -82,11 +83,6 @@ class Settings:
         return self.home / "cache"
 
     @property
-    def store(self) -> Path:
-        """The embedded object store."""
-        return self.home / "store"
-
-    @property
     def file(self) -> Path:
         return settings_file(os.environ)
 
@@ -105,11 +101,17 @@ def load(flags: Mapping[str, Any] | None = None, env: Mapping[str, str] | None =
     ]
     values: dict[str, Any] = {"home": default_home(environ)}
     origins = {name: "default" for name in _FIELDS}
-    faults: list[str] = []
+    values["stores"], faults = _endpoints.read(
+        (origin, source["stores"]) for origin, source in sources if "stores" in source
+    )
     for origin, source in sources:
         for key, raw in source.items():
+            if key == "stores":
+                origins[key] = origin
+                continue
             if key not in _FIELDS:
-                faults.append(f"{key}: is not a setting ({origin}). {suggestion(key, _FIELDS)}")
+                known = (*_FIELDS, *_endpoints.VARIABLES)
+                faults.append(f"{key}: is not a setting ({origin}). {suggestion(key, known)}")
                 continue
             try:
                 values[key] = _FIELDS[key](raw)
@@ -162,10 +164,12 @@ def _read_file(path: Path) -> Mapping[str, Any]:
         raise Refused(f"{path} is not TOML: {error}.") from None
 
 
-def _from_environment(env: Mapping[str, str]) -> Mapping[str, str]:
+def _from_environment(env: Mapping[str, str]) -> Mapping[str, Any]:
     """Return our own variables. Those of a running task are not settings."""
     found = {key[6:].lower(): value for key, value in env.items() if key.startswith("DANLU_")}
-    return {key: value for key, value in found.items() if key not in _NOT_SETTINGS}
+    own = {key: value for key, value in found.items() if key not in _NOT_SETTINGS}
+    settings, stores = _endpoints.from_variables(own)
+    return {**settings, "stores": stores} if stores else settings
 
 
 # What an agent tells its script, and what tests and failpoints use.
@@ -207,6 +211,8 @@ _EXPECTED_BY_READER: dict[Any, str] = {
 _LANG, _ISOLATION = read.one_of("", "en", "zh"), read.one_of("auto", "none")
 _FIELDS: dict[str, Callable[[Any], Any]] = {
     "home": read.path,
+    "store": read.path,
+    "stores": dict,  # read by _endpoints: from all sources together
     "lang": _LANG,
     "server": read.text,
     "token": lambda value: Secret(read.text(value)),

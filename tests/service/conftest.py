@@ -65,7 +65,7 @@ def house(tmp_path):
         settings=settings,
         records=MemoryRecords(),
         executor=ClockworkExecutor(tmp_path / "jobs"),
-        stores=Stores(settings.store),
+        stores=Stores.of(settings),
         secrets=SecretFiles(tmp_path / "secrets"),
     )
     house.put("obs://bucket/code/train.py", b"print(1)")

@@ -53,7 +53,7 @@ class Fetcher:
         from danlu.storage.cache import ContentCache
         from danlu.storage.locate import Stores
 
-        location = Stores(self._settings.store).at(item.uri)
+        location = Stores.of(self._settings).at(item.uri)
         cache = ContentCache(self._settings.cache, self._settings.cache_limit)
         owner = self._workspace.task.job_id
         limits = Limits(self._settings.code_limit, self._settings.code_files)

@@ -143,7 +143,7 @@ class _Life:
         # Imported on use: an agent whose task is taken must leave at once.
         from danlu.storage.locate import Stores
 
-        stores = Stores(self._settings.store)
+        stores = Stores.of(self._settings)
         known = prepare(
             self._settings, stores, self._workspace, self._ending, self._report, self._log
         )

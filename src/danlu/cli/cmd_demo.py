@@ -128,7 +128,7 @@ def _write_points(session: Session, uri: str) -> None:
     for _ in range(500):
         x1, x2 = chance.uniform(-1, 1), chance.uniform(-1, 1)
         lines.append(f"{x1:.6f},{x2:.6f},{3 * x1 - 2 * x2 + 0.5 + chance.gauss(0, 0.05):.6f}")
-    place = Stores(session.settings.store).at(f"{uri}points.csv")
+    place = Stores.of(session.settings).at(f"{uri}points.csv")
     place.storage.write(place.key, "\n".join(lines).encode())
 
 

@@ -25,7 +25,7 @@ class Listed:
 class Objects:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._stores = Stores(settings.store)
+        self._stores = Stores.of(settings)
 
     def at(self, text: str) -> Location:
         """Return the place a URI or a path of this machine names."""

@@ -33,7 +33,9 @@ def as_json(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     if isinstance(value, Mapping):
-        return {name: dataclasses.asdict(item) for name, item in value.items()}
+        return {name: as_json(item) for name, item in value.items()}
+    if dataclasses.is_dataclass(value):
+        return {item.name: as_json(getattr(value, item.name)) for item in dataclasses.fields(value)}
     return value
 
 

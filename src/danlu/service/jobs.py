@@ -66,7 +66,7 @@ class Service:
         wake: Callable[[], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        stores = Stores(settings.store)
+        stores = Stores.of(settings)
         limits = Limits(total=settings.code_limit, files=settings.code_files)
         self._records = records
         self._executor = executor

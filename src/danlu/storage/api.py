@@ -43,6 +43,13 @@ class Storage(Protocol):
     def create(self, key: str, data: bytes) -> bool:
         """Store an object that is not there yet; False, and nothing changed, when it is."""
 
+    def copy(self, key: str, to: str) -> Entry:
+        """Store the bytes of an object under another key too, where they lie, as a write does.
+
+        Raises:
+            NotFound: it is not there.
+        """
+
     def delete(self, key: str) -> None:
         """Remove an object. Removing what is not there is no error."""
 

@@ -8,10 +8,12 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+CHUNK = 1 << 20
 NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 
 
@@ -104,3 +106,12 @@ def write_all(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
+
+
+def write_from(handle: int, data: bytes | BinaryIO) -> None:
+    """Write bytes, or all that a stream gives."""
+    if isinstance(data, bytes):
+        write_all(handle, data)
+        return
+    while piece := data.read(CHUNK):
+        write_all(handle, piece)

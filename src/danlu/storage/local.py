@@ -18,13 +18,12 @@ from danlu.storage.inside import (
     contains,
     naming,
     real_path,
-    write_all,
+    write_from,
 )
 from danlu.storage.listing import FOLDER_ETAG, Listing, entry_of
 from danlu.storage.names import OBJECT, BucketNames, Names, PlainNames, temporary
 from danlu.storage.slot import Slot
 
-CHUNK = 1 << 20
 _AGAIN = 100  # a folder just made is empty, and may be removed by a delete before it is used
 
 
@@ -102,6 +101,12 @@ class FileStorage:
             self._lock(fcntl.LOCK_EX),
         ):
             return Slot(folder, steps[-1], spare=not self.plain).link(name)
+
+    def copy(self, key: str, to: str) -> Entry:
+        if self._is_folder_key(key) and self._folder_entry(key):
+            return self.write(to, b"")
+        with self.open(key) as file:
+            return self.write(to, file)
 
     def delete(self, key: str) -> None:
         steps = self._names.split(key[:-1] if self._is_folder_key(key) else key)
@@ -189,7 +194,7 @@ class FileStorage:
         try:
             with naming(os.path.join(self.root, *steps)):
                 fcntl.flock(handle, fcntl.LOCK_SH)  # tells sweep.py that its writer lives
-                _write(handle, data)
+                write_from(handle, data)
             yield folder, name, os.fstat(handle)
         finally:
             os.close(handle)
@@ -284,11 +289,3 @@ class FileStorage:
     def _refusal(self, key: str, error: OSError) -> StorageError:
         reason = error.strerror or "Is a directory"
         return StorageError(f"{key!r} in {str(self.root)!r}: {reason}.")
-
-
-def _write(handle: int, data: bytes | BinaryIO) -> None:
-    if isinstance(data, bytes):
-        write_all(handle, data)
-        return
-    while piece := data.read(CHUNK):
-        write_all(handle, piece)

@@ -10,11 +10,12 @@ Keys are taken as they are: nothing is decoded and no ``//`` is lost.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from danlu.errors import NotFound, Refused
+from danlu.settings import Endpoint, Settings
 from danlu.storage.api import Entry, Storage
 from danlu.storage.local import FileStorage
 from danlu.storage.sweep import sweep
@@ -128,10 +129,15 @@ class Location:
 
 
 class Stores:
-    """All storages there are; ``embedded`` holds the buckets of this machine."""
+    """All storages there are; ``embedded`` holds the buckets of schemes without an endpoint."""
 
-    def __init__(self, embedded: Path) -> None:
+    def __init__(self, embedded: Path, endpoints: Mapping[str, Endpoint] | None = None) -> None:
         self._embedded = embedded
+        self._endpoints = endpoints or {}
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Stores":
+        return cls(settings.store, settings.stores)
 
     def at(self, uri: str) -> Location:
         """Return the place a URI names; nothing need be there yet. Raises as :func:`parse` does."""

@@ -75,6 +75,10 @@ class MemoryStorage:
             self._objects[key] = (data, Entry(key, len(data), f"v{self._count}"))
         return True
 
+    def copy(self, key: str, to: str) -> Entry:
+        with self.open(key) as file:
+            return self.write(to, file)
+
     def delete(self, key: str) -> None:
         with self._lock:
             self._objects.pop(key, None)

@@ -170,6 +170,36 @@ class StorageContract:
         assert len(won) == 1
         assert storage.read("claim") == str(won[0]).encode()
 
+    def test_copies_an_object_where_it_lies(self, storage: Storage) -> None:
+        storage.write("a/b", b"bytes")
+        storage.write("c", b"what was there before")
+
+        assert storage.copy("a/b", "c") == storage.stat("c")
+        assert storage.copy("a/b", "d/e/f").size == 5
+        assert [storage.read(key) for key in ("a/b", "c", "d/e/f")] == [b"bytes"] * 3
+
+    def test_copying_an_object_onto_itself_keeps_it(self, storage: Storage) -> None:
+        storage.write("a", b"bytes")
+
+        storage.copy("a", "a")
+
+        assert storage.read("a") == b"bytes"
+
+    def test_what_is_not_there_cannot_be_copied(self, storage: Storage) -> None:
+        storage.write("b", b"old")
+
+        with pytest.raises(NotFound, match="no object named 'a'"):
+            storage.copy("a", "b")
+
+        assert storage.read("b") == b"old"
+
+    def test_copies_the_mark_of_an_empty_folder(self, storage: Storage) -> None:
+        storage.write("a/", b"")
+
+        storage.copy("a/", "b/")
+
+        assert [entry.key for entry in storage.list()] == ["a/", "b/"]
+
     def test_deleting_twice_is_no_error(self, storage: Storage) -> None:
         storage.write("a/b", b"")
 
@@ -231,8 +261,10 @@ class BucketContract(StorageContract):
         assert [entry.key for entry in storage.list(key)] == [key]
         assert [entry.key for entry in storage.list(key[:-1])] == [key]
         assert not storage.create(key, b"")
+        assert storage.copy(key, key + "2").size == 3
+        assert storage.copy(key + "2", key).key == key
         storage.delete(key)
-        assert list(storage.list()) == []
+        assert [entry.key for entry in storage.list()] == [key + "2"]
 
     def test_all_odd_keys_together_are_in_order(self, storage: Storage) -> None:
         for key in ODD_KEYS:
