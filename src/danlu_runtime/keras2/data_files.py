@@ -4,18 +4,18 @@ Scripts of notebooks download their data; a job has it in an input, or no way ou
 compared and a difference is noted, but a file that somebody put there is taken.
 """
 
+import contextlib
 import functools
 import gzip
 import importlib
 import os
 import shutil
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from danlu.errors import NotFound
+from danlu.errors import UserError
 from danlu_runtime import notes
 
 INPUTS = "DANLU_INPUTS"  # folders of the job's inputs, one on each line
@@ -24,11 +24,11 @@ _SECONDS = 20.0  # without an answer, per read
 _DATASETS = ("boston_housing", "cifar10", "cifar100", "fashion_mnist", "imdb", "mnist", "reuters")
 
 
-class DataFileMissing(FileNotFoundError, NotFound):
+class DataFileMissing(FileNotFoundError, UserError):
     """A file a script wants to download, that is nowhere."""
 
     def __init__(self, message: str) -> None:
-        NotFound.__init__(self, message)
+        UserError.__init__(self, message)
 
     def __str__(self) -> str:
         return self.message
@@ -162,12 +162,15 @@ def _compare(found: Path, file_hash: str | None, algorithm: str) -> None:
 def _downloaded(
     download: Callable[[], str], wanted: str, origin: str, cache: Path, untar: bool
 ) -> str:
+    with contextlib.suppress(OSError):  # tf-keras takes /tmp for a cache that is not there
+        cache.mkdir(parents=True, exist_ok=True)
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(_SECONDS)
     try:
         return download()
-    except Exception as error:  # tf-keras 2.21 raises plain Exception
-        if sys.exc_info()[0] in (TypeError, AttributeError):
+    except Exception as error:
+        # tf-keras 2.21 raises a plain Exception for an address that does not answer.
+        if type(error) is not Exception and not isinstance(error, OSError):
             raise
         raise DataFileMissing(_sentence(wanted, origin, cache, untar, error)) from error
     finally:
