@@ -45,7 +45,7 @@ def put_back(
 def asking_frame() -> FrameType:
     """Return the frame that asked: neither ours nor that of Python's importer."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_back is not None:
+    while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith("<frozen importlib") and not _is_ours(frame):
             return frame

@@ -107,16 +107,16 @@ def restore_pickle(pickle: ModuleType) -> None:
 
         if args or options or not called_by_own_code():
             return real_load(file, *args, **options)
-        file = getattr(file, "buffer", file)
-        start = file.tell() if hasattr(file, "seek") else None
+        raw = getattr(file, "buffer", file)  # a file opened as text, whose bytes are meant
+        start = raw.tell() if hasattr(raw, "seek") else None
         try:
-            return real_load(file)
+            return real_load(raw)
         except UnicodeDecodeError:
             if start is None:
                 raise
-            file.seek(start)
+            raw.seek(start)
             mapped("a pickle of Python 2 was read with encoding='latin1'")
-            return real_load(file, encoding="latin1")
+            return real_load(raw, encoding="latin1")
 
     def loads(data: Any, *args: Any, **options: Any) -> Any:
         from danlu_runtime.old.names import called_by_own_code

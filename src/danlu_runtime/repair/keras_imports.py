@@ -20,6 +20,8 @@ class PrivateKeras(ast.NodeTransformer):
         self.lines: list[int] = []
 
     def visit_Import(self, node: ast.Import) -> ast.stmt | list[ast.stmt]:
+        if all(_below(alias.name) is None for alias in node.names):
+            return node
         statements: list[ast.stmt] = []
         for alias in node.names:
             path = _below(alias.name)
@@ -30,7 +32,7 @@ class PrivateKeras(ast.NodeTransformer):
             else:
                 statements.append(ast.Import([ast.alias("tensorflow")]))
                 self.lines.append(node.lineno)
-        return node if len(statements) == 1 and not self.lines else _placed(statements, node)
+        return _placed(statements, node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
         module = "" if node.level else node.module or ""
