@@ -1,0 +1,140 @@
+"""tf.contrib.distributions: what ``tf.distributions`` has, and the others that scripts use."""
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.ops.distributions.beta import BetaWithSoftplusConcentration
+from tensorflow.python.ops.distributions.exponential import ExponentialWithSoftplusRate
+from tensorflow.python.ops.distributions.gamma import GammaWithSoftplusConcentrationRate
+from tensorflow.python.ops.distributions.laplace import LaplaceWithSoftplusScale
+from tensorflow.python.ops.distributions.normal import NormalWithSoftplusScale
+from tensorflow.python.ops.distributions.student_t import StudentTWithAbsDfSoftplusScale
+from tensorflow.python.ops.distributions.util import (
+    fill_triangular,
+    fill_triangular_inverse,
+    matrix_diag_transform,
+    reduce_weighted_logsumexp,
+    softplus_inverse,
+    tridiag,
+)
+
+from danlu_runtime.tf1.contrib.distributions import bijectors
+from danlu_runtime.tf1.contrib.distributions.categorical import (
+    ExpRelaxedOneHotCategorical,
+    OneHotCategorical,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
+)
+from danlu_runtime.tf1.contrib.distributions.combined import (
+    Independent,
+    TransformedDistribution,
+)
+from danlu_runtime.tf1.contrib.distributions.counts import Binomial, Geometric, Poisson
+from danlu_runtime.tf1.contrib.distributions.mixtures import Mixture, MixtureSameFamily
+from danlu_runtime.tf1.contrib.distributions.multivariate_normal import (
+    MultivariateNormalDiag,
+    MultivariateNormalDiagWithSoftplusScale,
+    MultivariateNormalFullCovariance,
+    MultivariateNormalTriL,
+)
+from danlu_runtime.tf1.contrib.distributions.scalar import (
+    Chi2,
+    Deterministic,
+    Gumbel,
+    HalfNormal,
+    Logistic,
+)
+from danlu_runtime.tf1.contrib.distributions.statistics import (
+    assign_moving_mean_variance,
+    percentile,
+)
+
+Bernoulli = tf.distributions.Bernoulli
+Beta = tf.distributions.Beta
+Categorical = tf.distributions.Categorical
+Dirichlet = tf.distributions.Dirichlet
+DirichletMultinomial = tf.distributions.DirichletMultinomial
+Distribution = tf.distributions.Distribution
+Exponential = tf.distributions.Exponential
+FULLY_REPARAMETERIZED = tf.distributions.FULLY_REPARAMETERIZED
+Gamma = tf.distributions.Gamma
+Laplace = tf.distributions.Laplace
+Multinomial = tf.distributions.Multinomial
+NOT_REPARAMETERIZED = tf.distributions.NOT_REPARAMETERIZED
+Normal = tf.distributions.Normal
+RegisterKL = tf.distributions.RegisterKL
+ReparameterizationType = tf.distributions.ReparameterizationType
+StudentT = tf.distributions.StudentT
+Uniform = tf.distributions.Uniform
+kl_divergence = tf.distributions.kl_divergence
+
+_OWN = "Write it as a subclass of tf.distributions.Distribution with _log_prob and _sample_n."
+_NORMAL = "Use MultivariateNormalTriL with the whole scale."
+GONE = {
+    "Autoregressive": _OWN,
+    "InverseGamma": "Use Gamma, and take one over its samples.",
+    "Kumaraswamy": "Use Beta.",
+    "MultivariateNormalDiagPlusLowRank": _NORMAL,
+    "MultivariateStudentTLinearOperator": _OWN,
+    "NegativeBinomial": "Use Poisson with a rate drawn from Gamma.",
+    "QuantizedDistribution": _OWN,
+    "SinhArcsinh": _OWN,
+    "VectorDiffeomixture": "Use MixtureSameFamily.",
+    "WishartCholesky": _OWN,
+    "WishartFull": _OWN,
+    "estimator_head_distribution_regression": "Write the loss in a model_fn of your own.",
+}
+
+__all__ = [
+    "FULLY_REPARAMETERIZED",
+    "NOT_REPARAMETERIZED",
+    "Bernoulli",
+    "Beta",
+    "BetaWithSoftplusConcentration",
+    "Binomial",
+    "Categorical",
+    "Chi2",
+    "Deterministic",
+    "Dirichlet",
+    "DirichletMultinomial",
+    "Distribution",
+    "ExpRelaxedOneHotCategorical",
+    "Exponential",
+    "ExponentialWithSoftplusRate",
+    "Gamma",
+    "GammaWithSoftplusConcentrationRate",
+    "Geometric",
+    "Gumbel",
+    "HalfNormal",
+    "Independent",
+    "Laplace",
+    "LaplaceWithSoftplusScale",
+    "Logistic",
+    "Mixture",
+    "MixtureSameFamily",
+    "Multinomial",
+    "MultivariateNormalDiag",
+    "MultivariateNormalDiagWithSoftplusScale",
+    "MultivariateNormalFullCovariance",
+    "MultivariateNormalTriL",
+    "Normal",
+    "NormalWithSoftplusScale",
+    "OneHotCategorical",
+    "Poisson",
+    "RegisterKL",
+    "RelaxedBernoulli",
+    "RelaxedOneHotCategorical",
+    "ReparameterizationType",
+    "StudentT",
+    "StudentTWithAbsDfSoftplusScale",
+    "TransformedDistribution",
+    "Uniform",
+    "assign_moving_mean_variance",
+    "bijectors",
+    "fill_triangular",
+    "fill_triangular_inverse",
+    "kl_divergence",
+    "matrix_diag_transform",
+    "percentile",
+    "reduce_weighted_logsumexp",
+    "softplus_inverse",
+    "tridiag",
+]
