@@ -137,7 +137,6 @@ def metric_spec(tf: Any, spec: Any) -> None:
 
 
 def export_monitor(tf: Any) -> None:
-    x, y = _data()
     folder = tempfile.mkdtemp()
     monitor = tf.contrib.learn.monitors.ExportMonitor(every_n_steps=100, export_dir=folder)
     column = tf.contrib.layers.real_valued_column("x", dimension=3)

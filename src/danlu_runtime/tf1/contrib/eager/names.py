@@ -32,6 +32,7 @@ def in_graph_mode() -> bool:
 
 def list_devices() -> list[str]:
     """Return the names of the devices of this process."""
+    context.ensure_initialized()
     return context.context().devices()
 
 

@@ -62,7 +62,7 @@ def _dense(key: str, value: Any, defaults: Mapping[str, Any]) -> Any:
     return tf.sparse.to_dense(value, default_value=defaults[key])
 
 
-class _Delegating(tf.train.Optimizer):
+class DelegatingOptimizer(tf.train.Optimizer):
     """An optimizer that leaves the work to another."""
 
     def __init__(self, optimizer: Any, name: str) -> None:
@@ -85,7 +85,7 @@ class _Delegating(tf.train.Optimizer):
         return self._inner.variables()
 
 
-class _Clipping(_Delegating):
+class _Clipping(DelegatingOptimizer):
     def __init__(self, optimizer: Any, clip_norm: Any, name: str) -> None:
         super().__init__(optimizer, name)
         self._clip_norm = clip_norm
@@ -103,7 +103,7 @@ def clip_gradients_by_norm(optimizer: Any, clip_norm: Any) -> Any:
     return _Clipping(optimizer, clip_norm, name=f"Clip{inner}")
 
 
-class TowerOptimizer(_Delegating):
+class TowerOptimizer(DelegatingOptimizer):
     """Takes the optimizer of a replicated model_fn; with one tower that is all there is to do."""
 
     def __init__(self, optimizer_or_optimizer_fn: Any) -> None:

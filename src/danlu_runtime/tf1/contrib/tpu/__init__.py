@@ -1,11 +1,12 @@
 """`tf.contrib.tpu`: what scripts for TPUs run on CPUs and GPUs with `use_tpu=False`."""
 
-from tensorflow.python.tpu import bfloat16, tpu_optimizer
+from tensorflow.python.tpu import bfloat16
 from tensorflow.python.tpu.bfloat16 import bfloat16_scope
 
-from danlu_runtime.tf1.contrib.tpu import async_checkpoint
+from danlu_runtime.tf1.contrib.tpu import async_checkpoint, tpu_optimizer
 from danlu_runtime.tf1.contrib.tpu.async_checkpoint import AsyncCheckpointSaverHook
 from danlu_runtime.tf1.contrib.tpu.tpu_estimator import TPUEstimator, TPUEstimatorSpec
+from danlu_runtime.tf1.contrib.tpu.tpu_optimizer import CrossShardOptimizer
 from danlu_runtime.tf1.estimator import private
 
 __all__ = [
@@ -24,7 +25,6 @@ __all__ = [
 ]
 
 tpu_config = private("tpu.tpu_config")
-CrossShardOptimizer = tpu_optimizer.CrossShardOptimizer
 InputPipelineConfig = tpu_config.InputPipelineConfig
 RunConfig = tpu_config.RunConfig
 TPUConfig = tpu_config.TPUConfig

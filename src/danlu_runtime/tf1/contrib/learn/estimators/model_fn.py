@@ -98,8 +98,9 @@ class ModelFnOps(collections.namedtuple("ModelFnOps", _FIELDS)):
         if len(outputs) == 1:
             (default_key,) = outputs
         default = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
-        if default_key in outputs:
-            outputs[default] = outputs[default_key]
+        if default_key not in outputs:
+            return None  # several, none of them the default: tf.estimator would refuse them
+        outputs[default] = outputs[default_key]
         return {key: output for key, output in outputs.items() if key is not None}
 
 

@@ -125,6 +125,8 @@ class SingleHead(Head):
             metrics = {self._key(MetricKey.LOSS): tf.metrics.mean(reported)}
             for key, metric in self._metrics(predictions, labels, weights).items():
                 metrics[self._key(key)] = metric
+        # An evaluation reports the loss of the model: with weights, that of their sum.
+        loss = reported if mode == ModeKeys.EVAL else loss
         return {"loss": loss, "train_op": train_op, "eval_metric_ops": metrics}
 
     def _key(self, name: str) -> str:
