@@ -15,6 +15,7 @@ from danlu_runtime.repair import (
     keras_imports,
     keyword_hint,
     lines,
+    lists,
     python2,
     python2_tree,
     tabs,
@@ -56,6 +57,7 @@ def mend(data: bytes, path: str, *, ords: bool = False, keras: bool = False) -> 
         tree = ast.parse(draft.text, path)
         lines.keep(tree, text, draft.text)
         mapped = keras_imports.rewrite(tree) if keras else []
+        mapped += lists.rewrite(tree)
         readings = _readings(tree, draft.python2, ords)
         divides = python2_tree.first_division(tree) if readings.divides else 0
         rewritten, told = python2_tree.rewrite(tree, readings)
