@@ -43,6 +43,8 @@ SIGNS = (
         b"print >>",
         b"print>>",
     ),
+    *(b" map(", b"=map(", b"(map(", b" filter(", b"=filter(", b"(filter("),
+    *(b" zip(", b"=zip(", b"(zip("),
 )
 
 
