@@ -111,6 +111,9 @@ def _finder(api: str, rest: str, module: ModuleType) -> Callable[[str], Any]:
             value = located(added[name], name, module)
             setattr(module, name, value)
             return value
+        if name == "__all__":  # what a star import brings
+            merging = ["merge"] if rest == "layers" else []
+            return [*(one for one in vars(module) if not one.startswith("_")), *added, *merging]
         path = f"{rest}.{name}".lstrip(".")
         if paths.is_old(path):
             return paths.below(api, path)

@@ -25,6 +25,7 @@ _METHODS: dict[str, Mapping[str, str]] = {
 
 
 def accept() -> None:
+    from tf_keras.src.engine.functional import Functional
     from tf_keras.src.engine.sequential import Sequential
     from tf_keras.src.engine.training import Model as Second
     from tf_keras.src.engine.training_v1 import Model as First
@@ -35,11 +36,28 @@ def accept() -> None:
         model.fit = _showing_validation_data(vars(model)["fit"])
     for method in ("fit", "evaluate", "predict"):
         setattr(First, method, _reading_iterators(vars(First)[method]))
+    Second.__new__ = staticmethod(_naming_ends(Second.__new__))
+    Functional.__init__ = _naming_ends(Functional.__init__)
     Sequential.predict_classes = _predict_classes
     Sequential.predict_proba = _predict_proba
     Sequential.add = _joining(Sequential.add)
     # Keras 2.0-2.2 kept the network of a Sequential beside it.
     Sequential.model = property(lambda self: self)
+
+
+def _naming_ends(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``Model(input=…, output=…)`` is of Keras 1."""
+
+    @functools.wraps(original)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for old, new in (("input", "inputs"), ("output", "outputs")):
+            if old in kwargs and new not in kwargs:
+                kwargs[new] = kwargs.pop(old)
+                text = f"Model({old}=…) of Keras 1 is {new} in Keras 2"
+                notes.note("mapped", text, *notes.caller())
+        return original(self, *args, **kwargs)
+
+    return method
 
 
 def _accepting(original: Callable[..., Any], table: Mapping[str, str]) -> Callable[..., Any]:

@@ -85,6 +85,20 @@ def test_an_argument_of_keras_1_is_understood(tf, layer, old, attribute, value):
     assert getattr(getattr(keras.layers, layer)(**old), attribute) == value
 
 
+def test_a_model_names_its_ends_as_keras_1_did(tf, points):
+    from keras.layers import Dense, Input
+    from keras.models import Model
+
+    x, y = points
+    inputs = Input((4,))
+    model = Model(input=inputs, output=Dense(1)(inputs))
+    model.compile("sgd", "mse")
+
+    losses = model.fit(x, y, nb_epoch=3, verbose=0).history["loss"]
+
+    assert losses[-1] < losses[0]
+
+
 def test_what_keras_2_cannot_do_is_said(tf):
     from keras.layers import Embedding
 

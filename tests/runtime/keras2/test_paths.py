@@ -116,6 +116,10 @@ def test_a_star_import_brings_the_layers(tf):
     exec("from keras.layers import *", place)
 
     assert place["Dense"](3).units == 3  # type: ignore[operator]
+    assert place["Conv2D"](3, 5, 5).kernel_size == (5, 5)  # type: ignore[operator]
+    assert place["MaxoutDense"](3).nb_feature == 4  # type: ignore[operator]
+    with pytest.raises(ValueError, match="mode='minus'"):
+        place["merge"]([], mode="minus")  # type: ignore[operator]
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(tf):
