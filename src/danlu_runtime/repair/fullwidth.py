@@ -25,50 +25,62 @@ _PLAIN = {
 
 def to_plain(text: str) -> tuple[str, list[Finding]]:
     """Return the text with plain marks, and one finding for each line that had others."""
-    out: list[str] = []
-    changed: dict[int, list[tuple[str, str]]] = {}
-    at = 0
+    reader = _Reader(text)
+    while reader.at < len(text):
+        reader.step()
+    changed = sorted(reader.changed.items())
+    return "".join(reader.out), [Finding(line, _said(marks)) for line, marks in changed]
 
-    def replace(position: int, plain: str) -> None:
-        out.append(plain)
-        line = text.count("\n", 0, position) + 1
-        changed.setdefault(line, []).append((text[position], plain))
 
-    while at < len(text):
-        mark = text[at]
-        end = at + 1
-        if mark == "#" or mark == "＃":
-            end = line_end(text, at)
-            if mark == "＃":
-                replace(at, "#")
-            out.append(text[at + (mark == "＃") : end])
+class _Reader:
+    """Goes through a text once; every step takes a string, a comment or one character."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.at = 0
+        self.out: list[str] = []
+        self.changed: dict[int, list[tuple[str, str]]] = {}
+
+    def step(self) -> None:
+        mark = self._text[self.at]
+        if mark in "#＃":
+            self._replace("#")
+            self._keep(line_end(self._text, self.at))
         elif mark in QUOTES:
-            end = string_end(text, at)
-            if end < 0:
-                close = _first_of(text, _family(mark), at + 1)
-                out.append(text[at:close] if close > 0 else mark)
-                if close > 0:
-                    replace(close, mark)
-                end = close + 1 if close > 0 else at + 1
-            else:
-                out.append(text[at:end])
+            self._string(mark)
         elif mark in _CURLY:
-            quote = _CURLY[mark]
-            close = _first_of(text, _family(quote) + quote, at + 1)
-            replace(at, quote)
-            if close > 0:
-                out.append(text[at + 1 : close])
-                if text[close] == quote:
-                    out.append(quote)
-                else:
-                    replace(close, quote)
-                end = close + 1
-        elif mark in _PLAIN:
-            replace(at, _PLAIN[mark])
+            self._curly_string(_CURLY[mark])
         else:
-            out.append(mark)
-        at = end
-    return "".join(out), [Finding(line, _said(marks)) for line, marks in sorted(changed.items())]
+            self._replace(_PLAIN.get(mark, mark))
+
+    def _string(self, quote: str) -> None:
+        """Take a string; one that its line leaves open may be closed by a curly quote."""
+        end = string_end(self._text, self.at)
+        if end > 0:
+            return self._keep(end)
+        close = _first_of(self._text, _family(quote), self.at + 1)
+        self._keep(close if close > 0 else self.at + 1)
+        if close > 0:
+            self._replace(quote)
+
+    def _curly_string(self, quote: str) -> None:
+        close = _first_of(self._text, _family(quote) + quote, self.at + 1)
+        self._replace(quote)
+        if close > 0:
+            self._keep(close)
+            self._replace(quote)
+
+    def _keep(self, end: int) -> None:
+        self.out.append(self._text[self.at : end])
+        self.at = end
+
+    def _replace(self, plain: str) -> None:
+        mark = self._text[self.at]
+        self.out.append(plain)
+        if plain != mark:
+            line = self._text.count("\n", 0, self.at) + 1
+            self.changed.setdefault(line, []).append((mark, plain))
+        self.at += 1
 
 
 def _family(quote: str) -> str:

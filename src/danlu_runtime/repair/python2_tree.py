@@ -15,6 +15,16 @@ _MODULE = "danlu_runtime.repair.python2_names"
 _PREFIX = "__danlu_"
 _ITER = {f"iter{name}": name for name in ("items", "values", "keys")}
 _SAID = {
+    **{"xrange": "xrange read as range", "unicode": "unicode read as str"},
+    **{"basestring": "basestring read as str", "long": "long read as int"},
+    **{"raw_input": "raw_input read as input", "unichr": "unichr read as chr"},
+    **{"file": "file(…) read as open(…)", "reduce": "reduce read as functools.reduce"},
+    **{"reload": "reload read as importlib.reload", "intern": "intern read as sys.intern"},
+    **{"apply": "apply(f, …) read as f(…)", "cmp": "cmp(a, b) compares as it did"},
+    **{
+        "execfile": "execfile(…) runs the file as it did",
+        "StandardError": "StandardError read as Exception",
+    },
     "iterate": "iteritems() and its like read as items() and its like",
     "has_key": "d.has_key(k) read as `k in d`",
     "decode": "decode() of a text gives the text",
@@ -130,7 +140,7 @@ def rewrite(tree: ast.Module, readings: Readings) -> tuple[bool, list[Finding]]:
 
 
 def _said(name: str) -> str:
-    return f"Python 2: {_SAID.get(name, f'{name} read as what took its place')}"
+    return f"Python 2: {_SAID[name]}"
 
 
 def _import(tree: ast.Module, names: list[str]) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from danlu_runtime.repair import python2_names
+from danlu_runtime.repair.evidence import NAMES
 from danlu_runtime.repair.mend import mend
 
 SCRIPT = """
@@ -209,3 +210,11 @@ def test_numbers_divide_as_in_python_2(left, right, result):
 )
 def test_halves_are_rounded_away_from_zero(number, rounded):
     assert python2_names.round_half_up(number) == rounded
+
+
+def test_every_name_of_python_2_is_read_and_told():
+    for name in sorted(NAMES):
+        mended = mend(f"x = {name}\ny = f'python 3'\n".encode(), "x.py")
+
+        assert [finding.line for finding in mended.findings] == [1], name
+        assert callable(getattr(python2_names, name))
