@@ -1,4 +1,4 @@
-"""``tf.contrib.metrics.confusion_matrix``: arguments in the order of that time."""
+"""``tf.contrib.metrics.confusion_matrix``, which TensorFlow itself still has."""
 
 from typing import Any
 
@@ -14,4 +14,4 @@ def confusion_matrix(
     weights: Any = None,
 ) -> tf.Tensor:
     """Return how often each label (row) was predicted as each class (column)."""
-    return tf.confusion_matrix(labels, predictions, num_classes, weights, dtype, name)
+    return tf.confusion_matrix(labels, predictions, num_classes, dtype, name, weights)
