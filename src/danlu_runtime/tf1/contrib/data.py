@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow.compat.v1 as tf
+from tensorflow.python.data.util import nest  # a list is one shape here
 
 _x = tf.data.experimental
 
@@ -85,11 +86,11 @@ def assert_element_shape(expected_shapes: Any) -> Transformation:
 
     def check(dataset: Any) -> Any:
         given = tf.data.get_output_shapes(dataset)
-        tf.nest.assert_same_structure(expected_shapes, given)
+        nest.assert_same_structure(expected_shapes, given)
 
         def checked(*row: Any) -> Any:
             values = row if len(row) > 1 else row[0]
-            return tf.nest.map_structure(_with_shape, values, expected_shapes)
+            return nest.map_structure(_with_shape, values, expected_shapes)
 
         return dataset.map(checked)
 

@@ -22,6 +22,8 @@ __all__ = [
 
 _heads = private("canned.head")
 _MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
+# TensorFlow 2's own head spells them so.
+_REDUCTIONS_2 = {_MEAN: "sum_over_batch_size", tf.losses.Reduction.SUM: "sum"}
 _DEFAULT = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 _PREDICT = "predict"
 
@@ -120,12 +122,17 @@ def multi_label_head(
     name: str | None = None,
 ) -> Any:
     """Return a head for examples that may have several classes at once."""
+    if loss_reduction not in _REDUCTIONS_2:
+        raise ValueError(
+            "multi_label_head reduces its loss by SUM or SUM_OVER_BATCH_SIZE, got "
+            f"{loss_reduction}."
+        )
     return _MultiLabel(
         n_classes=n_classes,
         weight_column=weight_column,
         thresholds=thresholds,
         label_vocabulary=label_vocabulary,
-        loss_reduction=loss_reduction,
+        loss_reduction=_REDUCTIONS_2[loss_reduction],
         loss_fn=loss_fn,
         classes_for_class_based_metrics=classes_for_class_based_metrics,
         name=name,
