@@ -68,6 +68,8 @@ class View(ModuleType):
         # A submodule that something of ours has imported is an attribute too: it gets its view.
         if found is not _MISSING and not _is_below(found, target):
             return found
+        if name == "__all__":
+            return _public(target)  # what ``from tensorflow.contrib.x import *`` gives
         below = not name.startswith("_") and _exists(f"{target.__name__}.{name}")
         if name == "python" or below or self._repeats(name):
             return importlib.import_module(f"{self.__name__}.{name}")
@@ -78,9 +80,15 @@ class View(ModuleType):
         parts = self.__name__.split(".")
         return "python" in parts and name == parts[2]
 
-    def __call__(self, *_: object, **__: object) -> NoReturn:
-        """A private path that no longer leads to a function is found out when it is called."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function of this name: ``….ops.arg_scope`` was a module and then a function.
+
+        A private path that no longer leads to one is found out here.
+        """
         parent, _, name = self.__name__.rpartition(".")
+        function = getattr(self.__dict__["_target"], name, None)
+        if callable(function):
+            return function(*args, **kwargs)
         self._refuse(name, parent)
 
     def _refuse(self, name: str, parent: str = "") -> NoReturn:

@@ -215,3 +215,23 @@ def test_private_paths_lead_to_the_same_functions(tf):
     assert add_arg_scope is slim.add_arg_scope
     assert variables.model_variable is slim.model_variable
     assert variables.assign_from_checkpoint is slim.assign_from_checkpoint
+
+
+def test_everything_can_be_imported_at_once(tf):
+    names = {}
+    exec("from tensorflow.contrib.slim import *", names)
+
+    assert names["conv2d"] is tf.contrib.slim.conv2d
+    assert names["learning"].train is tf.contrib.slim.learning.train
+
+
+def test_a_module_named_as_its_function_does_not_hide_it(tf):
+    from tensorflow.contrib.framework.python.ops.arg_scope import add_arg_scope  # noqa: I001
+    from tensorflow.contrib.framework.python.ops import arg_scope
+
+    @add_arg_scope
+    def double(x, times=2):
+        return x * times
+
+    with arg_scope([double], times=5):
+        assert double(3) == 15
