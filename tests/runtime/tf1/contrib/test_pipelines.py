@@ -128,7 +128,7 @@ def test_summaries_of_before_1_0_take_tags(tf):
 
     merged = tf.Summary.FromString(run(tf, old.merge_all_summaries()))
 
-    assert [v.tag for v in merged.value] == ["a", "b", "h", "i/image", "s/audio"]
+    assert [v.tag for v in merged.value] == ["a", "b", "h", "i/image/0", "s/audio/0"]
     assert merged.value[1].simple_value == 2
 
 
