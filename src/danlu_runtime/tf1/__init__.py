@@ -9,10 +9,13 @@ def enter(real: ModuleType) -> ModuleType:
 
     Called once, when TensorFlow has been loaded and before the script sees it.
     """
+    import numpy
+
     from danlu_runtime import steps
     from danlu_runtime.tf1 import before_one, flags, keras, logs, restored, restored_rnn, session
     from danlu_runtime.tf1.facade import Facade
 
+    numpy.set_printoptions(legacy="1.25")  # numpy 2 prints np.float32(0.5) inside lists
     real.compat.v1.disable_v2_behavior()
     restored.restore()
     restored_rnn.restore()

@@ -2,11 +2,10 @@
 
 import importlib
 import sys
-from collections.abc import Callable
+from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
-from danlu.errors import suggestion
 from danlu_runtime.tf1.before_one import OLDER
 from danlu_runtime.tf1.gone import GoneName, sentence
 
@@ -57,9 +56,9 @@ class Facade(ModuleType):
             return loaded
         if name in _GONE:
             raise GoneName(sentence(f"tf.{name}", _GONE[name]))
-        hint = "" if name.startswith("__") else suggestion(name, dir(self))
         text = f"module 'tensorflow' has no attribute {name!r}"
-        raise AttributeError(f"{text}. {hint}" if hint else text, name=name, obj=self)
+        near = get_close_matches(name, dir(self), n=1, cutoff=0.8)
+        raise AttributeError(f"{text}. Did you mean {near[0]!r}?" if near else text)
 
     def __dir__(self) -> list[str]:
         real = self.__dict__["_real"]
@@ -74,6 +73,3 @@ class Late(ModuleType):
         if name in ("__path__", "__file__"):
             raise AttributeError(name)
         return getattr(importlib.import_module(self.__name__), name)
-
-
-Maker = Callable[[], Any]

@@ -84,3 +84,15 @@ def test_a_path_scripts_import_is_there(tf, path):
     import importlib
 
     assert importlib.import_module(path)
+
+
+def test_numbers_are_printed_as_they_were(tf):
+    with tf.Session() as session:
+        assert str([session.run(tf.constant(0.5))]) == "[0.5]"
+
+
+def test_a_name_that_nothing_is_like_is_refused_briefly(tf):
+    with pytest.raises(AttributeError) as refused:
+        _ = tf.nothing_of_the_kind
+
+    assert str(refused.value) == "module 'tensorflow' has no attribute 'nothing_of_the_kind'"
