@@ -9,6 +9,7 @@ from types import TracebackType
 
 from danlu.job.status import Failure, Frame
 from danlu.taskdir.box import Box
+from danlu_runtime.graph_errors import brief
 
 _FRAMES = 50  # a recursion without end has a thousand
 _MESSAGE = 4000
@@ -28,7 +29,7 @@ def describe(code: str, error: BaseException) -> Failure:
     disk = _disk_full(error)
     return Failure(
         exception=type(error).__name__,
-        message=_message(error),
+        message=_message(error, code),
         frames=tuple(frames if len(frames) <= _FRAMES else frames[:10] + frames[10 - _FRAMES :]),
         out_of_memory=not disk and any(map(_is_memory, _chain(error))),
         disk_full=disk,
@@ -36,10 +37,27 @@ def describe(code: str, error: BaseException) -> Failure:
     )
 
 
-def _message(error: BaseException) -> str:
+def _message(error: BaseException, code: str = "") -> str:
     try:
-        return str(error)[:_MESSAGE]
+        text = str(error)
     except Exception:  # an exception class of the user's with a broken __str__
+        return ""
+
+    def place(file: str, line: int) -> str:
+        own = _own_file(code, file) if code else ""
+        return own and f"{own}:{line}"
+
+    return brief(text, place, _assigned(error))[:_MESSAGE]
+
+
+def _assigned(error: BaseException) -> str:
+    """Return the variable that an operation of TensorFlow 1 could not assign, else ""."""
+    operation = getattr(error, "op", None)
+    if getattr(operation, "type", "") != "Assign":
+        return ""
+    try:
+        return str(operation.inputs[0].op.name)
+    except Exception:  # somebody else's class, with attributes of the same names
         return ""
 
 

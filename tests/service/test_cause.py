@@ -127,6 +127,7 @@ def test_no_sentence_is_left_over():
         "exit_usage",
         "exit_not_found",
         "exit_not_executable",
+        "syntax",
     }
 
     kept = {key.removeprefix("cause.") for key in catalogue("en") if key.startswith("cause.")}

@@ -16,6 +16,12 @@ Match = Callable[["Case"], Values | None]
 _LISTED = 6
 # "[Errno 2] No such file or directory: '/a/b'", with " -> '/c'" after it for two paths.
 _ERRNO = re.compile(r"\[Errno \d+\] [^:']*: b?(['\"])(?P<path>.*?)\1(?: -> .*)?", re.DOTALL)
+# The same by TensorFlow's own file functions, and by its readers in a graph.
+_TENSORFLOW = re.compile(
+    r"(?P<path>[^;]*); (?:No such file or directory|Permission denied|Read-only file system).*"
+    r"|Could not find directory (?P<folder>.+)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -38,9 +44,11 @@ class Case:
 
     @property
     def path(self) -> str | None:
-        """The path an OSError names; None where it names none."""
-        match = _ERRNO.fullmatch(self.failure.message)
-        return match["path"] if match else None
+        """The path an OSError, or TensorFlow, names; None where it names none."""
+        if match := _ERRNO.fullmatch(self.failure.message):
+            return match["path"]
+        match = _TENSORFLOW.fullmatch(self.failure.message)
+        return (match["path"] or match["folder"] or "") if match else None
 
     def inputs(self) -> Iterator[tuple[str, str, str]]:
         """Yield name, local path and URI of every input."""

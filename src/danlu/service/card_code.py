@@ -8,7 +8,7 @@ from danlu.job.framework import is_first
 from danlu.job.package_names import OTHERWISE, SAME
 from danlu.job.status import Frame
 from danlu.service.card_case import Case, Values, listed
-from danlu.service.card_names import METHODS, MOVED, NAMES, TF1
+from danlu.service.card_names import METHODS, MOVED, NAMES, NPU, TF1
 
 _REQUIREMENTS = {
     "modelarts": "pip-requirements.txt",
@@ -93,6 +93,12 @@ def module_python2(case: Case) -> Values | None:
     module = _module(case)
     instead = MOVED.get(module.split(".")[0])
     return {"module": module, "instead": instead} if instead else None
+
+
+def module_npu(case: Case) -> Values | None:
+    """Scripts that were moved to Huawei's own processors; ModelArts offers both."""
+    module = _module(case)
+    return {"module": module} if _is(module, NPU) else None
 
 
 def module_package(case: Case) -> Values | None:

@@ -1,5 +1,7 @@
 """Names that old scripts use, and what stands for them today."""
 
+# Of Huawei's Ascend processors; none of them is on the package index.
+NPU = frozenset(("acl", "hccl", "npu_bridge", "npu_device", "te", "tbe", "torch_npu"))
 # Modules of Python's own that have another name now, or none.
 MOVED = {
     "ConfigParser": "configparser",

@@ -6,7 +6,10 @@ from urllib.parse import urlsplit
 from danlu.job.state import JobState, Reason
 from danlu.service.card_case import Case, Values, below
 
-_NOT_THERE = ("FileNotFoundError", "NotADirectoryError", "NotFoundError", "OSError")
+_NOT_THERE = (
+    *("FileNotFoundError", "NotADirectoryError", "OSError"),
+    *("NotFoundError", "UnimplementedError"),  # TensorFlow's
+)
 _STORE = re.compile(r"['\"= ]((?:s3|obs|ks3|cos|gs|hdfs):/+[^'\"\s;]*)")
 _EXISTS = re.compile(r"already exists|File exists")
 
@@ -127,6 +130,8 @@ def folder_exists(case: Case) -> Values | None:
 
 def _denied(case: Case) -> str:
     errors = ("[Errno 13]", "[Errno 30]", "[Errno 1]")
+    if case.raised in ("PermissionDeniedError", "FailedPreconditionError"):  # TensorFlow's
+        return case.path or ""
     if case.raised not in ("PermissionError", "OSError"):
         return ""
     return case.path or "" if case.failure.message.startswith(errors) else ""

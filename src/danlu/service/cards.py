@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from danlu.job.job import Job
 from danlu.job.state import JobState
 from danlu.job.status import Failure
-from danlu.service import card_arguments, card_code, card_ends, card_paths
+from danlu.service import card_arguments, card_code, card_ends, card_paths, card_tensorflow
 from danlu.service.card_case import Match, case_of
 from danlu.words import say_in
 
@@ -45,6 +45,7 @@ CARDS: Mapping[str, Match] = {
     "module_case": card_code.module_case,
     "module_in_code": card_code.module_in_code,
     "module_python2": card_code.module_python2,
+    "module_npu": card_code.module_npu,
     "module_package": card_code.module_package,
     "module_unknown": card_code.module_unknown,
     "python2_syntax": card_code.python2_syntax,
@@ -67,6 +68,17 @@ CARDS: Mapping[str, Match] = {
     "denied_input": card_paths.denied_input,
     "denied_code": card_paths.denied_code,
     "denied_elsewhere": card_paths.denied_elsewhere,
+    "checkpoint_key": card_tensorflow.checkpoint_key,
+    "checkpoint_shape": card_tensorflow.checkpoint_shape,
+    "checkpoint_none": card_tensorflow.checkpoint_none,
+    "checkpoint_folder": card_tensorflow.checkpoint_folder,
+    "placeholder_not_fed": card_tensorflow.placeholder_not_fed,
+    "placeholder_shape": card_tensorflow.placeholder_shape,
+    "variable_unset": card_tensorflow.variable_unset,
+    "label_range": card_tensorflow.label_range,
+    "loss_no_number": card_tensorflow.loss_no_number,
+    "shapes": card_tensorflow.shapes,
+    "records_broken": card_tensorflow.records_broken,
     "out_of_memory": card_ends.out_of_memory,
     "disk_full_cache": card_ends.disk_full_cache,
     "disk_full": card_ends.disk_full,

@@ -11,6 +11,7 @@ from danlu.service.cards import Card, card_of
 from danlu.words import say_in
 
 _CRASHES = {"SIGSEGV", "SIGBUS", "SIGILL", "SIGABRT", "SIGFPE", "SIGSYS", "SIGTRAP"}
+_SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 _EXIT_CODES = {126: "not_executable", 127: "not_found"}
 _LONGEST = 300
 
@@ -62,6 +63,8 @@ def _code(job: Job, failure: Failure | None) -> str:
 
 
 def _code_of_script(failure: Failure) -> str:
+    if failure.exception in _SYNTAX and failure.where and failure.where.text:
+        return "syntax"
     if failure.exception and failure.exception != "SystemExit":
         return "exception" if failure.where else "exception_elsewhere"
     if failure.signal in _CRASHES:
@@ -88,6 +91,7 @@ def _values(job: Job, failure: Failure | None) -> Mapping[str, object]:
         "file": where.file,
         "line": where.line,
         "function": where.function or "<module>",
+        "text": _one_line(where.text),
         "exit_code": failure.exit_code,
         "signal": failure.signal,
         "path": failure.disk_full,

@@ -1,0 +1,63 @@
+"""What is kept of TensorFlow's long messages; real ones are in tests/service."""
+
+from danlu_runtime.graph_errors import brief
+
+SEVERAL = """Graph execution error:
+
+Detected at node 'layer/MatMul' defined at (most recent call last):
+    File "/launch.py", line 1, in <module>
+    File "/code/train.py", line 4, in <module>
+    File "/code/model.py", line 9, in build
+    File "/lib/tensorflow/x.py", line 64, in call
+Node: 'layer/MatMul'
+Detected at node 'layer/MatMul' defined at (most recent call last):
+    File "/code/train.py", line 5, in <module>
+Node: 'layer/MatMul'
+2 root error(s) found.
+  (0) INVALID_ARGUMENT: Matrix size-incompatible: In[0]: [2,2], In[1]: [3,2]
+\t [[{{node layer/MatMul}}]]
+\t [[layer/Relu/_5]]
+  (1) INVALID_ARGUMENT: Matrix size-incompatible: In[0]: [2,2], In[1]: [3,2]
+0 successful operations.
+
+Original stack trace for 'layer/MatMul':
+  File "/code/train.py", line 4, in <module>
+"""
+TWICE = """Variable a already exists, disallowed. Did you mean to set reuse=True? Originally defined at:
+
+  File "/code/model.py", line 3, in build
+  File "/code/train.py", line 12, in <module>
+  File "/launch.py", line 79, in run_file
+"""
+
+
+def place(file, line):
+    return f"{file.removeprefix('/code/')}:{line}" if file.startswith("/code/") else ""
+
+
+def test_of_several_errors_the_first_is_told_with_the_users_innermost_line():
+    assert brief(SEVERAL, place) == (
+        "Matrix size-incompatible: In[0]: [2,2], In[1]: [3,2]; "
+        "node 'layer/MatMul' is made at model.py:9"
+    )
+
+
+def test_a_node_of_a_library_alone_has_no_place():
+    assert brief(SEVERAL, lambda file, line: "").endswith("In[1]: [3,2]")
+
+
+def test_a_variable_that_is_made_twice_is_told_with_its_first_line():
+    assert brief(TWICE, place) == (
+        "Variable a already exists, disallowed. Did you mean to set reuse=True?; "
+        "it was made at model.py:3"
+    )
+
+
+def test_any_other_message_stays_as_it_is():
+    for text in (
+        "",
+        "bad rate 3",
+        "two\nlines [Op: x]",
+        "Node: 'x'\n  File \"/code/a.py\", line 1",
+    ):
+        assert brief(text, place) == text
