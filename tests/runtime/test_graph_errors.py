@@ -23,7 +23,7 @@ Node: 'layer/MatMul'
 Original stack trace for 'layer/MatMul':
   File "/code/train.py", line 4, in <module>
 """
-TWICE = """Variable a already exists, disallowed. Did you mean to set reuse=True? Originally defined at:
+TWICE = """Variable a already exists, disallowed. Did you mean reuse=True? Originally defined at:
 
   File "/code/model.py", line 3, in build
   File "/code/train.py", line 12, in <module>
@@ -48,8 +48,7 @@ def test_a_node_of_a_library_alone_has_no_place():
 
 def test_a_variable_that_is_made_twice_is_told_with_its_first_line():
     assert brief(TWICE, place) == (
-        "Variable a already exists, disallowed. Did you mean to set reuse=True?; "
-        "it was made at model.py:3"
+        "Variable a already exists, disallowed. Did you mean reuse=True?; it was made at model.py:3"
     )
 
 
