@@ -61,6 +61,7 @@ def _reason(found: versions.Found) -> str:
     return {
         "one": f"{place} uses {found.sign.shown}",
         "two": f"{place} uses {found.sign.shown}",
+        "package": f"{place} imports {found.sign.shown}, which ran on TensorFlow 1 until 2020",
         "keras": f"{place} imports {found.sign.shown}, and nothing else tells which (Keras 2)",
         "import": f"{place} imports TensorFlow, and nothing asks for 2",
     }[found.why]

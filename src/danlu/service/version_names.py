@@ -189,3 +189,17 @@ PACKAGES_ONE = (
     *("moxing.tensorflow", "moxing.run", "tensor2tensor", "tensorflow_estimator", "tensorpack"),
     *("tf_slim", "tflearn"),
 )
+
+# Keras became a part of TensorFlow 2 with 2.4; these came with it or later.
+_KERAS = """
+    applications.convnext applications.efficientnet_v2 export layers.CategoryEncoding
+    layers.CenterCrop layers.Discretization layers.EinsumDense layers.GroupNormalization
+    layers.Hashing layers.IntegerLookup layers.MultiHeadAttention layers.Normalization
+    layers.RandomContrast layers.RandomFlip layers.RandomRotation layers.RandomTranslation
+    layers.RandomZoom layers.Rescaling layers.Resizing layers.StringLookup
+    layers.TextVectorization ops optimizers.AdamW optimizers.Lion random saving tree
+    utils.audio_dataset_from_directory utils.image_dataset_from_directory
+    utils.set_random_seed utils.split_dataset utils.text_dataset_from_directory
+    utils.timeseries_dataset_from_array
+    """
+KERAS_SINCE_2020 = frozenset(f"keras.{name}" for name in _KERAS.split())

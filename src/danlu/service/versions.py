@@ -3,8 +3,9 @@
 What the user says comes first, then the service, then this look at the code: at the file to start
 and the modules it imports, and where those do not mention TensorFlow, at everything. Names that
 only one of the two has decide; where both kinds are there, the more of them, and TensorFlow 1 in a
-draw: its facade has the names of TensorFlow 2 as well, and not the reverse. Code that uses nothing
-but Keras runs on TensorFlow 2 with Keras 2. Pure; docs/guides/translation.md.
+draw: its facade has the names of TensorFlow 2 as well, and not the reverse. ``import keras`` was a
+package of its own until 2020, on TensorFlow 1; code with nothing but ``tf.keras`` runs on
+TensorFlow 2 with Keras 2. Pure; docs/guides/translation.md.
 """
 
 import re
@@ -16,6 +17,7 @@ from pathlib import PurePosixPath
 from danlu.job.framework import TENSORFLOW_1, TENSORFLOW_2
 from danlu.service.python_text import Import, Reading, Use, read
 from danlu.service.version_names import (
+    KERAS_SINCE_2020,
     METHODS_ONE,
     METHODS_TWO,
     ONE,
@@ -50,7 +52,7 @@ class Sign:
 
 @dataclass(frozen=True)
 class Found:
-    """``why``: 'one', 'two', 'keras' or 'import', by the sign; empty where there is nothing."""
+    """``why``: 'one', 'two', 'package', 'keras' or 'import', by the sign; empty without any."""
 
     version: str = ""
     why: str = ""
@@ -81,7 +83,9 @@ def follow(entry: str, text_of: Read) -> dict[str, str]:
 
 def decide(texts: Mapping[str, str]) -> Found | None:
     """Return what these files say; None where they say nothing of TensorFlow."""
-    signs: dict[str, dict[str, Sign]] = {"one": {}, "two": {}, "keras": {}, "import": {}}
+    signs: dict[str, dict[str, Sign]] = {
+        kind: {} for kind in ("one", "two", "package", "keras", "import")
+    }
     for file, text in texts.items():
         if MENTION.search(text.encode("utf-8", "replace")):
             for kind, sign in _signs(file, read(text)):
@@ -94,7 +98,7 @@ def decide(texts: Mapping[str, str]) -> Found | None:
 
 def _ranked(signs: Mapping[str, Mapping[str, Sign]]) -> Iterator[str]:
     first = "two" if len(signs["two"]) > len(signs["one"]) else "one"
-    return (kind for kind in (first, "keras", "import") if signs[kind])
+    return (kind for kind in (first, "package", "keras", "import") if signs[kind])
 
 
 def _signs(file: str, reading: Reading) -> Iterator[tuple[str, Sign]]:
@@ -114,7 +118,7 @@ def _signs(file: str, reading: Reading) -> Iterator[tuple[str, Sign]]:
 
 
 def _kind(use: Use) -> str:
-    """Return what a name says: 'one', 'two', 'keras', 'import', or nothing."""
+    """Return what a name says: one of the kinds above, or nothing."""
     if any(_is_below(use.path, name) for name in PACKAGES_ONE):
         return "one"
     for compat, kind in _COMPAT.items():
@@ -126,14 +130,15 @@ def _kind(use: Use) -> str:
             return "import"
     first, _, below = use.path.partition(".")
     if first == "keras":
-        first, below = "tensorflow", use.path
+        kind = _kind_below(use.path)
+        return "package" if kind == "keras" else kind
     return _kind_below(below) if first == "tensorflow" else ""
 
 
 def _kind_below(path: str) -> str:
     if _is_in(path, ONE):
         return "one"
-    if _is_in(path, TWO) or _CLASS.match(path):
+    if _is_in(path, TWO) or _is_in(path, KERAS_SINCE_2020) or _CLASS.match(path):
         return "two"
     return "keras" if _is_below(path.removeprefix("python."), "keras") else "import"
 
