@@ -12,6 +12,7 @@ from danlu_runtime.tf1.contrib.learn import monitors
 from danlu_runtime.tf1.contrib.learn.estimators.run_config import Environment
 from danlu_runtime.tf1.contrib.learn.experiment_steps import (
     ReportingValidation,
+    as_strategies,
     check_predicate,
     has_finished,
     start_server,
@@ -26,6 +27,7 @@ __all__ = ["Experiment"]
 
 # Cloud storage answers slowly: every step would be too often to look for a checkpoint there.
 _FREQUENCY_ON_A_STORE = 1000
+_STEPS_OF_A_TURN = 1000
 
 
 class Experiment:
@@ -53,10 +55,10 @@ class Experiment:
         check_interval_secs: float = 5,
     ) -> None:
         self._core = isinstance(estimator, public().Estimator)
-        if not self._core and not isinstance(estimator, Evaluable):
-            raise ValueError("`estimator` must implement `Evaluable` or `tf.estimator.Estimator`.")
-        if not self._core and not isinstance(estimator, Trainable):
-            raise ValueError("`estimator` must implement `Trainable` or `tf.estimator.Estimator`.")
+        for kind in () if self._core else (Evaluable, Trainable):
+            if not isinstance(estimator, kind):
+                name = kind.__name__
+                raise ValueError(f"`estimator` must be a `{name}` or a `tf.estimator.Estimator`.")
         if self._core and eval_metrics is not None:
             raise ValueError(
                 "`eval_metrics` must be `None` with `tf.estimator.Estimator`. Use "
@@ -84,7 +86,7 @@ class Experiment:
             remote = "://" in str(estimator.model_dir)
             min_eval_frequency = _FREQUENCY_ON_A_STORE if remote else 1
         self._min_eval_frequency = min_eval_frequency
-        self._set_export_strategies(export_strategies)
+        self._export_strategies = as_strategies(export_strategies)
 
     @property
     def estimator(self) -> Any:
@@ -108,7 +110,7 @@ class Experiment:
     def reset_export_strategies(self, new_export_strategies: Any = None) -> list[ExportStrategy]:
         """Replace the export strategies and return the former ones."""
         former = self._export_strategies
-        self._set_export_strategies(new_export_strategies)
+        self._export_strategies = as_strategies(new_export_strategies)
         return former
 
     def train(self, delay_secs: float | None = None) -> Any:
@@ -169,7 +171,8 @@ class Experiment:
         check_predicate(continuous_eval_predicate_fn)
         result: Any = None
         exports: list[Any] = []
-        steps = self._train_steps_per_iteration or self._steps_between_checkpoints()
+        between = self._min_eval_frequency or self._estimator.config.save_checkpoints_steps
+        steps = self._train_steps_per_iteration or between or _STEPS_OF_A_TURN
         while continuous_eval_predicate_fn is None or continuous_eval_predicate_fn(result):
             if has_finished(self._estimator.model_dir, self._train_steps):
                 break
@@ -291,21 +294,6 @@ class Experiment:
             )
             for strategy in self._export_strategies
         ]
-
-    def _set_export_strategies(self, value: Any) -> None:
-        if value is None:
-            value = []
-        elif isinstance(value, ExportStrategy):
-            value = [value]
-        elif not isinstance(value, list | tuple):
-            raise ValueError(
-                "`export_strategies` must be an ExportStrategy, a list of ExportStrategies, or "
-                f"None, got {value!r}."
-            )
-        self._export_strategies = list(value)
-
-    def _steps_between_checkpoints(self) -> int:
-        return self._min_eval_frequency or self._estimator.config.save_checkpoints_steps or 1000
 
     @contextlib.contextmanager
     def _changed(self, **attributes: Any) -> Iterator[None]:

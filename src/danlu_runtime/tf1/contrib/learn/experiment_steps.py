@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from danlu_runtime.tf1.contrib.learn import monitors
+from danlu_runtime.tf1.contrib.learn.export_strategy import ExportStrategy
 
 _WARN_EVERY = 600
 
@@ -60,6 +61,20 @@ def wait(seconds: float, what: str) -> None:
 def check_predicate(predicate: Any) -> None:
     if predicate is not None and not callable(predicate):
         raise ValueError("`continuous_eval_predicate_fn` must be a callable, or None.")
+
+
+def as_strategies(value: Any) -> list[ExportStrategy]:
+    """Return one strategy, several or none as a list."""
+    if value is None:
+        return []
+    if isinstance(value, ExportStrategy):
+        return [value]
+    if isinstance(value, list | tuple):
+        return list(value)
+    raise ValueError(
+        "`export_strategies` must be an ExportStrategy, a list of ExportStrategies, or None, got "
+        f"{value!r}."
+    )
 
 
 def has_finished(model_dir: str, train_steps: int | None) -> bool:

@@ -230,6 +230,10 @@ def _same_module(path: str) -> Callable[[Any], None]:
     return check
 
 
+def _private_mnist(tf: Any) -> None:
+    mnist(tf, tf.contrib.learn.python.learn.datasets.mnist.read_data_sets)
+
+
 def _dnn(tf: Any) -> Any:
     return tf.contrib.learn.DNNClassifier([4], _columns(tf))
 
@@ -294,12 +298,8 @@ CALLS: dict[str, Callable[[Any], None]] = {
     "tf.contrib.learn.datasets.mnist": lambda tf: mnist(
         tf, tf.contrib.learn.datasets.mnist.read_data_sets
     ),
-    "tf.contrib.learn.python.learn.datasets.mnist": lambda tf: mnist(
-        tf, tf.contrib.learn.python.learn.datasets.mnist.read_data_sets
-    ),
-    "tf.contrib.learn.python.learn.datasets.mnist.read_data_sets": lambda tf: mnist(
-        tf, tf.contrib.learn.python.learn.datasets.mnist.read_data_sets
-    ),
+    "tf.contrib.learn.python.learn.datasets.mnist": _private_mnist,
+    "tf.contrib.learn.python.learn.datasets.mnist.read_data_sets": _private_mnist,
     "tf.contrib.learn.io.read_batch_features": read_batch_features,
     "tf.contrib.learn.io.read_keyed_batch_features": read_keyed_batch_features,
 }
