@@ -301,6 +301,19 @@ def test_a_file_that_is_no_tfrecord(tf, stage):
     assert card(cause) == "records_broken"
 
 
+def test_a_data_file_that_cannot_be_downloaded(tf, stage):
+    cause = stage.provoke(
+        TF
+        + """
+    import tempfile
+    tf.keras.utils.get_file("a.npz", "http://127.0.0.1:9/a.npz", cache_dir=tempfile.mkdtemp())
+    """
+    )
+
+    assert card(cause) == "data_file"
+    assert cause.card.en.startswith("Download http://127.0.0.1:9/a.npz where there is a network")
+
+
 def test_a_model_exported_to_a_folder_that_is_there(tf, stage):
     cause = stage.asks(train_url="obs://bucket/out").provoke(
         TF

@@ -40,6 +40,7 @@ _MISFIT = re.compile(
     r"|requires shapes of both tensors to match|Depth of input|is incompatible with the layer"
 )
 _BROKEN = re.compile(r"corrupted record at|truncated record at|Is this even a TFRecord file")
+_NO_DATA = re.compile(r"(?P<file>\S+) is in none of .+, and (?P<origin>\S+) could not be read")
 _NODE = re.compile(r"; node '[^']+' is made at (?P<place>\S+:\d+)")
 _RATES = ("learning_rate", "lr", "learning-rate", "base_lr", "initial_learning_rate")
 
@@ -121,6 +122,12 @@ def shapes(case: Case) -> Values | None:
 
 def records_broken(case: Case) -> Values | None:
     return {} if case.raised == "DataLossError" and _says(case, _BROKEN) else None
+
+
+def data_file(case: Case) -> Values | None:
+    """``keras.datasets`` and ``get_file`` download, and a job may have no way out."""
+    said = _says(case, _NO_DATA) if case.raised == "DataFileMissing" else None
+    return {"file": said["file"], "origin": said["origin"]} if said else None
 
 
 def _place(case: Case) -> str:
