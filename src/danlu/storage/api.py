@@ -1,8 +1,8 @@
 """Where bytes live: objects by key, whatever holds them."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from dataclasses import dataclass, field
+from typing import BinaryIO, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -12,6 +12,7 @@ class Entry:
     key: str
     size: int
     etag: str
+    modified: int = field(default=0, compare=False)  # nanoseconds since 1970; 0: not told
 
 
 class Storage(Protocol):
@@ -55,3 +56,15 @@ class Storage(Protocol):
 
     def sizes(self, prefix: str) -> Iterable[tuple[str, int]]:
         """Return key and size of what :meth:`list` yields."""
+
+
+@runtime_checkable
+class Browsable(Protocol):
+    """A storage that can list one folder without what lies deeper."""
+
+    def children(self, prefix: str) -> Iterator[Entry]:
+        """Yield the objects directly below a prefix that is empty or ends in ``/``, by key.
+
+        What lies deeper is told once per folder, as an entry whose key ends in ``/``; the mark
+        of the folder itself has ``prefix`` for its key.
+        """

@@ -18,7 +18,8 @@ FOLDER_ETAG = "0-0"  # of an empty folder: its times say nothing about the bytes
 
 def entry_of(key: str, status: os.stat_result) -> Entry:
     """Return the entry of a file; the etag changes with size or time of change."""
-    return Entry(key, status.st_size, f"{status.st_size:x}-{status.st_mtime_ns:x}")
+    etag = f"{status.st_size:x}-{status.st_mtime_ns:x}"
+    return Entry(key, status.st_size, etag, status.st_mtime_ns)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,162 @@
+"""An object as a file to write: a draft on this machine, stored when it is flushed or closed."""
+
+import atexit
+import contextlib
+import io
+import logging
+import os
+import shutil
+import tempfile
+import weakref
+from typing import IO, Any, BinaryIO, cast
+
+from danlu.storage.api import Storage
+
+log = logging.getLogger(__name__)
+
+_IN_MEMORY = 8 << 20
+_CHUNK = 1 << 20
+
+
+class ObjectFile(io.BufferedRandom):
+    """A file whose bytes become one object. ``flush`` stores what was written so far, whole.
+
+    Like a local file it is closed when nobody holds it any more and when Python ends.
+    """
+
+    def __init__(self, storage: Storage, key: str, name: str, mode: str, *, load: bool) -> None:
+        self._draft = _Draft(storage, key, append="a" in mode)
+        self.readable_too = "+" in mode
+        if load:
+            self._draft.load()
+        super().__init__(cast("io.RawIOBase", self._draft), _CHUNK)
+        if "a" in mode:
+            self.seek(0, io.SEEK_END)
+        self._name, self._mode = name, mode
+        close_at_exit(self)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def mode(self) -> str:  # type: ignore[override]
+        return self._mode
+
+    def readable(self) -> bool:
+        return self.readable_too
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._check_readable()
+        return super().read(size)
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self._check_readable()
+        return super().readline(size)
+
+    def flush(self) -> None:
+        super().flush()
+        self._draft.publish()
+
+    def fileno(self) -> int:
+        raise io.UnsupportedOperation(f"{self._name} is an object: it has no file descriptor")
+
+    def discard(self) -> None:
+        """Close without storing anything more."""
+        self._draft.discard()
+        with contextlib.suppress(ValueError):
+            self.close()
+
+    def _check_readable(self) -> None:
+        if not self.readable_too:
+            raise io.UnsupportedOperation("not readable")
+
+
+class _Draft(io.RawIOBase):
+    """The bytes on this machine. Only the process that changed them stores them."""
+
+    def __init__(self, storage: Storage, key: str, *, append: bool) -> None:
+        super().__init__()
+        self._storage, self._key, self._append = storage, key, append
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
+        self._changed_by = os.getpid()  # a new file is stored even where nothing is written
+
+    def load(self) -> None:
+        with self._storage.open(self._key) as source:
+            shutil.copyfileobj(source, self._file, _CHUNK)
+        self._file.seek(0)
+        self._changed_by = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def write(self, data: Any) -> int:
+        if self._append:
+            self._file.seek(0, io.SEEK_END)
+        self._changed_by = os.getpid()
+        return self._file.write(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._file.seek(offset, whence)
+        return self._file.tell()
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def truncate(self, size: int | None = None) -> int:
+        end = self.tell() if size is None else size
+        at = self.tell()
+        if self.seek(0, io.SEEK_END) < end:  # a file in memory does not grow by itself
+            self._file.write(b"\0" * (end - self.tell()))
+        self._file.truncate(end)
+        self._file.seek(at)
+        self._changed_by = os.getpid()
+        return end
+
+    def publish(self) -> None:
+        if self.closed or self._changed_by != os.getpid():
+            return
+        at = self._file.tell()
+        try:
+            self._file.seek(0)
+            self._storage.write(self._key, cast("BinaryIO", self._file))
+        finally:
+            self._file.seek(at)
+        self._changed_by = 0
+
+    def discard(self) -> None:
+        self._changed_by = 0
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+_open: "weakref.WeakSet[IO[Any]]" = weakref.WeakSet()
+
+
+def close_at_exit(stream: Any) -> None:
+    """Close a stream when Python ends, if nobody has before: what it holds is not lost."""
+    _open.add(stream)
+
+
+@atexit.register
+def _close_all() -> None:
+    # Text first: it writes what it holds into the file below.
+    for stream in sorted(_open, key=lambda stream: not isinstance(stream, io.TextIOBase)):
+        try:
+            stream.close()
+        except Exception as error:
+            log.error("not stored at the end name=%r error=%s", getattr(stream, "name", ""), error)
