@@ -5,15 +5,12 @@
 
 _FORESTS = "Use sklearn.ensemble.RandomForestClassifier or RandomForestRegressor."
 GONE: dict[str, str] = {
-    "all_reduce": "Use tf.distribute.MirroredStrategy.",
     "batching": "Use tf.data.Dataset.batch, or TensorFlow Serving for requests.",
     "bayesflow": "Use tf.contrib.distributions, or TensorFlow Probability.",
     "bigtable": "Copy the data first and read it with tf.data.",
     "boosted_trees": "Use sklearn.ensemble.HistGradientBoostingClassifier, or xgboost.",
-    "checkpoint": "Use tf.train.Checkpoint and tf.train.CheckpointManager.",
     "coder": "Use TensorFlow Compression.",
     "constrained_optimization": "Add the constraints to the loss, with weights of your own.",
-    "copy_graph": "Use tf.train.export_meta_graph and tf.train.import_meta_graph.",
     "ffmpeg": "Decode with the ffmpeg program, or tf.audio.decode_wav.",
     "gan": "Write the two losses and optimizers yourself, or use TensorFlow GAN.",
     "graph_editor": "Use tf.import_graph_def with input_map.",
@@ -30,7 +27,6 @@ GONE: dict[str, str] = {
     "memory_stats": "Use tf.config.experimental.get_memory_info.",
     "meta_graph_transform": "Use tf.graph_util.remove_training_nodes.",
     "model_pruning": "Use the TensorFlow Model Optimization Toolkit.",
-    "nccl": "Use tf.distribute.MirroredStrategy.",
     "periodic_resample": "Use tf.depth_to_space.",
     "proto": "Use tf.io.decode_proto and tf.io.encode_proto.",
     "recurrent": "Use tf.nn.dynamic_rnn.",
