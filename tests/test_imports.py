@@ -9,9 +9,9 @@ import pytest
 from danlu.errors import Unsupported
 
 HEAVY = {
-    "alembic", "asyncio", "boto3", "fastapi", "httpx", "keras", "numpy", "optuna", "pydantic",
-    "ray", "requests", "rich", "sqlalchemy", "sqlite3", "starlette", "tensorflow", "textual",
-    "uvicorn",
+    "alembic", "asyncio", "boto3", "botocore", "fastapi", "httpx", "keras", "numpy", "obstore",
+    "optuna", "pydantic", "ray", "requests", "rich", "sqlalchemy", "sqlite3", "starlette",
+    "tensorflow", "textual", "uvicorn",
 }  # fmt: skip
 PARTS = {
     "danlu.agent", "danlu.dialects", "danlu.executors", "danlu.records", "danlu.server",

@@ -1,8 +1,9 @@
 """From a URI to the storage behind it.
 
     file:///data/mnist              a folder or a file of this machine; %XX is decoded
-    obs://bucket/key                a bucket of the embedded store; s3, ks3 and cos mean the same
-                                    bucket, because scripts of one service mix the schemes
+    obs://bucket/key                a bucket at the endpoint that the settings give its scheme, or
+                                    of the embedded store: there obs, s3, ks3 and cos mean the
+                                    same bucket, because scripts of one service mix the schemes
     danlu://code/<sha256>.tar.gz    a code archive the platform was given
 
 Keys are taken as they are: nothing is decoded and no ``//`` is lost.
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from danlu.errors import NotFound, Refused
-from danlu.settings import Endpoint, Settings
+from danlu.settings import Endpoint, Settings, endpoint_of
 from danlu.storage.api import Entry, Storage
 from danlu.storage.local import FileStorage
 from danlu.storage.sweep import sweep
@@ -134,6 +135,7 @@ class Stores:
     def __init__(self, embedded: Path, endpoints: Mapping[str, Endpoint] | None = None) -> None:
         self._embedded = embedded
         self._endpoints = endpoints or {}
+        self._opened: dict[tuple[Endpoint, str], Storage] = {}
 
     @classmethod
     def of(cls, settings: Settings) -> "Stores":
@@ -144,8 +146,16 @@ class Stores:
         address = parse(uri)
         if address.scheme == "file":
             return _file(address.key, uri)
+        if endpoint := endpoint_of(address.scheme, self._endpoints):
+            return Location(self._bucket(endpoint, address.bucket), address.key, uri)
         folder = "code" if address.scheme == "danlu" else f"buckets/{address.bucket}"
         return Location(FileStorage(self._embedded / folder, plain=False), address.key, uri)
+
+    def _bucket(self, endpoint: Endpoint, name: str) -> Storage:
+        """Return the storage of a bucket elsewhere: one each, because it keeps connections."""
+        from danlu.storage.s3 import S3Storage  # and what it needs, only where it is needed
+
+        return self._opened.setdefault((endpoint, name), S3Storage(endpoint, name))
 
     def sweep(self) -> None:
         """Remove what killed writers left unfinished in the embedded store."""

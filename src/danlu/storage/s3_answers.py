@@ -1,0 +1,121 @@
+"""The XML a service that speaks S3 answers with. Nothing in it is believed unseen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import unquote_plus
+from xml.etree import ElementTree
+
+from danlu.errors import StorageError
+from danlu.storage.api import Entry
+
+
+@dataclass(frozen=True)
+class Page:
+    """A part of a listing; ``next`` is empty at its end."""
+
+    entries: tuple[Entry, ...]
+    next: str
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A multipart upload that has not ended; ``begun`` in seconds since 1970."""
+
+    key: str
+    id: str
+    begun: float
+
+
+def page(body: bytes, prefix: str) -> Page:
+    """Return the objects of a ListObjectsV2 answer, in order of key."""
+    root = _root(body)
+    encoded = _text(root, "EncodingType") == "url"
+    entries = [_entry(node, encoded) for node in _nodes(root, "Contents")]
+    for entry in entries:
+        if not entry.key.startswith(prefix):
+            raise StorageError(
+                f"The listing of {prefix!r} names {entry.key!r}, which does not lie there.",
+                hint="The service is broken, or does not mean well.",
+            )
+    following = _text(root, "NextContinuationToken")
+    if _text(root, "IsTruncated") == "true" and not following:
+        raise StorageError(f"The listing of {prefix!r} goes on, and does not say where.")
+    return Page(tuple(sorted(entries, key=lambda entry: entry.key)), following)
+
+
+def uploads(body: bytes) -> tuple[list[Upload], str, str]:
+    """Return unfinished uploads, and key and id to go on after; empty at the end."""
+    root = _root(body)
+    encoded = _text(root, "EncodingType") == "url"
+    found = [
+        Upload(
+            _key(_text(node, "Key"), encoded),
+            _text(node, "UploadId"),
+            _time(_text(node, "Initiated")),
+        )
+        for node in _nodes(root, "Upload")
+    ]
+    if _text(root, "IsTruncated") != "true":
+        return found, "", ""
+    return found, _key(_text(root, "NextKeyMarker"), encoded), _text(root, "NextUploadIdMarker")
+
+
+def upload_id(body: bytes) -> str:
+    return _text(_root(body), "UploadId")
+
+
+def etag(body: bytes) -> str:
+    """Return the etag of what was copied or put together."""
+    return _text(_root(body), "ETag").strip('"')
+
+
+def completion(etags: list[str]) -> bytes:
+    """Return the order to put an object together of parts 1, 2, 3 …"""
+    parts = "".join(
+        f'<Part><PartNumber>{number}</PartNumber><ETag>"{tag}"</ETag></Part>'
+        for number, tag in enumerate(etags, start=1)
+    )
+    return f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()
+
+
+def _entry(node: ElementTree.Element, encoded: bool) -> Entry:
+    try:
+        size = int(_text(node, "Size"))
+    except ValueError:
+        raise StorageError("The listing has an object without a size.") from None
+    return Entry(_key(_text(node, "Key"), encoded), size, _text(node, "ETag").strip('"'))
+
+
+def _key(text: str, encoded: bool) -> str:
+    return unquote_plus(text) if encoded else text
+
+
+def _time(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _root(body: bytes) -> ElementTree.Element:
+    # No answer has a document type; entities that grow are all it could be for.
+    if b"<!DOCTYPE" in body:
+        raise StorageError("The service answered with a document type, which no S3 answer has.")
+    try:
+        root = ElementTree.fromstring(body)
+    except ElementTree.ParseError as error:
+        raise StorageError(
+            f"The service answered with something that is not XML: {error}."
+        ) from None
+    for node in root.iter():
+        node.tag = node.tag.rpartition("}")[2]  # services differ in the namespace
+    return root
+
+
+def _nodes(root: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
+    return root.iterfind(name)
+
+
+def _text(root: ElementTree.Element, name: str) -> str:
+    return root.findtext(name) or ""

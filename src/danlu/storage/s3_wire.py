@@ -1,0 +1,127 @@
+"""Signed requests for any key at all, a ``//`` or a ``..`` in it too.
+
+botocore signs and sends; its client is not used: it costs as much again to make, and its own
+retries cannot be told the time.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from danlu.settings import Endpoint
+from danlu.storage.s3_faults import Fault, Passing, fault
+
+REGION = "us-east-1"  # where none is set: what services that know no regions expect
+_CONNECTIONS = 32
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """Seconds to connect, and of silence on a connection that is open."""
+
+    connect: float = 10.0
+    silence: float = 60.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def etag(self) -> str:
+        return self.headers.get("etag", "").strip('"')
+
+
+def bucket_url(endpoint: Endpoint, bucket: str) -> str:
+    if endpoint.addressing == "path":
+        return f"{endpoint.endpoint}/{bucket}"
+    scheme, _, host = endpoint.endpoint.partition("://")
+    return f"{scheme}://{bucket}.{host}"
+
+
+def quoted(key: str) -> str:
+    return quote(key, safe="/~")
+
+
+class Wire:
+    """Connections to one bucket. Safe for threads; not to be used after a fork."""
+
+    def __init__(self, endpoint: Endpoint, bucket: str, timeouts: Timeouts) -> None:
+        # On use: 0.1 s of CPU that nobody pays whose files lie on this machine.
+        from botocore.auth import S3SigV4Auth
+        from botocore.credentials import Credentials
+        from botocore.httpsession import URLLib3Session
+
+        self._url = bucket_url(endpoint, bucket)
+        self._signer: Any = None
+        if endpoint.access_key:
+            keys = Credentials(
+                str(endpoint.access_key),
+                str(endpoint.secret_key),
+                str(endpoint.token) or None,
+            )
+            self._signer = S3SigV4Auth(keys, "s3", endpoint.region or REGION)
+        self._session: Any = URLLib3Session(
+            proxies=_proxies(self._url),
+            timeout=(timeouts.connect, timeouts.silence),
+            max_pool_connections=_CONNECTIONS,
+        )
+
+    def request(
+        self,
+        method: str,
+        key: str = "",
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> Answer:
+        """Return the answer to one request, tried once.
+
+        Raises:
+            Fault: anything but success.
+        """
+        from botocore.awsrequest import AWSRequest
+        from botocore.exceptions import BotoCoreError, SSLError
+
+        request = AWSRequest(
+            method, f"{self._url}/{quoted(key)}", dict(headers or {}), body, dict(query or {})
+        )
+        if self._signer:
+            self._signer.add_auth(request)
+        try:
+            answer = self._session.send(request.prepare())
+            content: bytes = answer.content
+        except SSLError:
+            raise Fault(0, "its certificate cannot be trusted") from None
+        except BotoCoreError as error:
+            raise Passing(0, _reason(error)) from None
+        # Long work is answered before it is done, and such an answer may still say it failed.
+        late = method in ("PUT", "POST") and b"<Error>" in content[:400]
+        status = 500 if late and answer.status_code == 200 else answer.status_code
+        if status >= 300:
+            raise fault(status, content.decode("utf-8", "replace"))
+        found = {name.lower(): value for name, value in answer.headers.items()}
+        return Answer(answer.status_code, found, content)
+
+    def close(self) -> None:
+        self._session.close()
+
+
+def _reason(error: Exception) -> str:
+    """Return what happened to a connection, in a word and without the request."""
+    names = {"ReadTimeoutError": "silence", "ConnectTimeoutError": "no connection in time"}
+    name = type(error).__name__
+    return names.get(name, "no connection" if "Connect" in name or "Proxy" in name else "cut off")
+
+
+def _proxies(url: str) -> dict[str, str]:
+    from urllib.request import getproxies, proxy_bypass
+
+    host = urlsplit(url).hostname or ""
+    if not any(name.lower().endswith("_proxy") for name in os.environ) or proxy_bypass(host):
+        return {}
+    return getproxies()
