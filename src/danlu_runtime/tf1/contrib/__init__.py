@@ -13,7 +13,6 @@ GONE: dict[str, str] = {
     "constrained_optimization": "Add the constraints to the loss, with weights of your own.",
     "ffmpeg": "Decode with the ffmpeg program, or tf.audio.decode_wav.",
     "gan": "Write the two losses and optimizers yourself, or use TensorFlow GAN.",
-    "graph_editor": "Use tf.import_graph_def with input_map.",
     "hadoop": "Copy the data first and read it with tf.data.",
     "ignite": "Copy the data first and read it with tf.data.",
     "input_pipeline": "Use tf.data.",
