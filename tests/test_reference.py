@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from pathlib import Path
 
 import click
 import pytest
@@ -15,9 +16,10 @@ from danlu.job.state import Reason
 from danlu.server import replies
 from danlu.service.cards import CARDS
 from danlu.service.planning import with_runtime
-from danlu.settings import FLAVORS, Settings, size
+from danlu.settings import FLAVORS, Endpoint, Secret, Settings, size
 from pages import ROOT, Page, both, page
 
+NO_STORES = Settings(home=Path("/home"))
 EMPTY = Task("j", "job", "modelarts", 1, Place("worker", 0), Command("train.py"))
 
 
@@ -170,9 +172,23 @@ def test_every_variable_of_a_script_has_its_line(found, service):
 
     rows = found.section(every) + found.section(service)
     told = set(re.findall(r"^\| `([^`]+)`", rows, re.MULTILINE))
-    given = set(child_environment(task, "/box", {}, {})) - {"BATCH_CUSTOM1_HOSTS"}  # the next one
+    given = set(child_environment(task, "/box", {}, {}, NO_STORES))
+    given -= {"BATCH_CUSTOM1_HOSTS"}  # the next one
     twins = {f"SM_{name[3:]}" for name in told if name.startswith("TM_")}
     assert given == told | twins
+
+
+@pytest.mark.parametrize("found", both("docs/reference/environment"), ids=["en", "zh"])
+def test_every_variable_of_a_store_elsewhere_has_its_line(found):
+    key = Secret("key")
+    stores = {"obs": Endpoint("https://obs.example", "cn-north-4", "virtual", key, key, key)}
+    elsewhere = dataclasses.replace(NO_STORES, stores=stores)
+
+    given = {*child_environment(EMPTY, "/box", {}, {}, elsewhere)}
+    rows = found.section(found.headings[2][1])
+
+    told = set(re.findall(r"^\| `([^`]+)`", rows, re.MULTILINE))
+    assert given - {*child_environment(EMPTY, "/box", {}, {}, NO_STORES)} == told
 
 
 @pytest.mark.parametrize("found", both("docs/reference/environment"), ids=["en", "zh"])
@@ -180,7 +196,8 @@ def test_what_a_script_keeps_of_our_environment_is_listed(found):
     spoken = set(re.findall(r"\w+", found.prose.split("##")[0]))
     own = {name: "x" for name in spoken if name.isupper()}
 
-    kept = child_environment(EMPTY, "/box", {}, {**own, "LC_ALL": "C", "NVIDIA_X": "1", "no": "1"})
+    more = {"LC_ALL": "C", "NVIDIA_X": "1", "no": "1"}
+    kept = child_environment(EMPTY, "/box", {}, {**own, **more}, NO_STORES)
     assert set(own) - {"DANLU_", "GPU", "LC_", "NVIDIA_"} <= set(kept)
     assert {"LC_ALL", "NVIDIA_X"} < set(kept)
     assert "no" not in kept

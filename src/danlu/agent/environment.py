@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import danlu
+from danlu.agent import stores
 from danlu.job.plan import Task
+from danlu.settings import Settings
 from danlu.taskdir.process import MARK, mark
 
 # Of this machine: who and where one is, the network, the GPU driver, certificates.
@@ -26,9 +28,15 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def child_environment(
-    task: Task, box: str, secrets: Mapping[str, str], own: Mapping[str, str], installed: str = ""
+    task: Task,
+    box: str,
+    secrets: Mapping[str, str],
+    own: Mapping[str, str],
+    settings: Settings,
+    installed: str = "",
 ) -> dict[str, str]:
     """Return it; ``own`` is the environment of the agent, ``installed`` the task's packages."""
+    theirs = {**task.command.env, **secrets}
     kept = {name: value for name, value in own.items() if _is_kept(name)}
     packages = [*filter(None, [installed]), f"{box}/{PACKAGES}"]
     given = task.command.env.get("PYTHONPATH", "")
@@ -42,8 +50,10 @@ def child_environment(
         "TERM": "dumb",
         "PYTHONUNBUFFERED": "1",
         "CUDA_VISIBLE_DEVICES": ",".join(task.place.gpus),
-        **task.command.env,
-        **secrets,
+        **stores.preset(settings, task, box, theirs),
+        **theirs,
+        **stores.corrected(settings, task, theirs),
+        **stores.our_variables(settings),
         "PYTHONPATH": ":".join(filter(None, [str(STARTUP), given])),
         "DANLU_PACKAGES": "\n".join(packages),  # a folder may have any other mark in its name
         MARK: mark(task.job_id, task.attempt, task.name),

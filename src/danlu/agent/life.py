@@ -4,7 +4,7 @@ import contextlib
 import logging
 from dataclasses import replace
 
-from danlu.agent import cgroup, kernel
+from danlu.agent import cgroup, kernel, stores
 from danlu.agent.child import launch_command
 from danlu.agent.commands import run_after, run_before
 from danlu.agent.ending import Ending, Interrupted, Why, Wish
@@ -105,9 +105,10 @@ class _Life:
         self._processes = processes
         self._group = group
         self._secrets = files.take_secrets()
-        self._redactor = Redactor(self._secrets.values())
+        hidden = (*self._secrets.values(), *stores.secrets(settings))
+        self._redactor = Redactor(hidden)
         writer = files.log_writer(self._task.limits.log)
-        self._log = JobLog(writer, Redactor(self._secrets.values()))
+        self._log = JobLog(writer, Redactor(hidden))
         self._report = Reporter(files)
         self._translation = Reporting(files, workspace.box, self._redactor)
         self._stage = Stage(workspace, settings, self._secrets, processes, group, self._log, ending)
@@ -143,13 +144,13 @@ class _Life:
         # Imported on use: an agent whose task is taken must leave at once.
         from danlu.storage.locate import Stores
 
-        stores = Stores.of(self._settings)
+        opened = Stores.of(self._settings)
         known = prepare(
-            self._settings, stores, self._workspace, self._ending, self._report, self._log
+            self._settings, opened, self._workspace, self._ending, self._report, self._log
         )
         write_launch(self._workspace, self._log)
         mirror = Mirror(
-            stores,
+            opened,
             output_folders(self._workspace),
             known,
             self._ending,

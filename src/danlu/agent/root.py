@@ -33,6 +33,7 @@ class Root(NamedTuple):
     kept: Sequence[str]  # shown again where something else covers them
     box: str
     guarded: Sequence[str] = ()  # shown as they are, and not to be written
+    shared: Sequence[str] = ()  # shown again, and to be written
 
 
 def build(root: Root, *, user: bool) -> Sequence[str]:
@@ -57,7 +58,8 @@ def build(root: Root, *, user: bool) -> Sequence[str]:
             kernel.MS_NOSUID | kernel.MS_NODEV,
             "size=1m,mode=0755",
         )
-    _bind(root.box, root.folder + root.box)
+    for path in (root.box, *root.shared):
+        _bind(path, root.folder + path)
     for path in root.kept:
         if not _same(path, root.folder + path):
             _bind(path, root.folder + path)

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from danlu.agent import stores
 from danlu.agent.cgroup import ControlGroup
 from danlu.agent.child import Child, needed_paths
 from danlu.agent.ending import Ending, Wish
@@ -52,8 +53,10 @@ class Stage:
         box = self.workspace.box.folder
         # Before the first Python starts: one that finds no folder never looks again.
         (box / PACKAGES).mkdir(exist_ok=True)
+        task, settings = self.workspace.task, self._settings
+        stores.write_files(settings, task, box)
         return child_environment(
-            self.workspace.task, str(box), self._secrets, os.environ, self.installed
+            task, str(box), self._secrets, os.environ, settings, self.installed
         )
 
     def enter(
@@ -100,6 +103,7 @@ class Stage:
             kept=_real(*needed_paths(), STARTUP, *filter(None, [self.installed])),
             box=str(workspace.box.folder),
             guarded=_real(*_own_environment()),
+            shared=[stores.make_embedded(settings)],
         )
 
 

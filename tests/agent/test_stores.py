@@ -1,0 +1,143 @@
+"""What a script reaches of the object stores, and where their keys are not."""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from danlu.agent.environment import child_environment
+from danlu.job.plan import Command, Place, Task
+from danlu.job.state import Reason
+from danlu.settings import Endpoint, Secret, Settings
+from danlu.storage.locate import Stores
+
+OBS = Endpoint(
+    "https://obs.example", "cn-north-4", "virtual", Secret("obs-access"), Secret("obs-secret")
+)
+KS3 = Endpoint("http://ks3.example:80", "", "path", Secret("ks3-access"), Secret("ks3-secret"))
+
+
+def environment(stores, dialect="kdl", env=None, secrets=None):
+    task = Task("j", "job", dialect, 1, Place("worker", 0), Command("train.py", env=env or {}))
+    settings = Settings(home=Path("/home"), stores=stores)
+    return child_environment(task, "/box", secrets or {}, {}, settings)
+
+
+STORES = """
+    import os
+    from danlu.settings import load
+    from danlu.storage.locate import Stores
+
+    stores = Stores.of(load())
+    found = stores.at("obs://bucket/in.txt")
+    print("read", found.storage.read("in.txt"))
+    found.storage.write("out/a b.txt", b"out")
+    print("code", os.path.exists(os.path.join(os.environ["DANLU_STORE"], "code")))
+"""
+
+
+def test_a_script_reads_and_writes_the_embedded_store(each_bench):
+    stores = Stores(each_bench.home / "store")
+    stores.at("obs://bucket/in.txt").storage.write("in.txt", b"in")
+    source = Path(__file__).parent.parent.parent / "src"
+    files = each_bench.plan(STORES, env={"PYTHONPATH": str(source)})
+
+    outcome = each_bench.run(files)
+
+    assert outcome.reason is Reason.DONE, each_bench.log(files)
+    assert "read b'in'\n" in each_bench.log(files)
+    assert stores.at("s3://bucket/").storage.read("out/a b.txt") == b"out"
+    hides = each_bench.isolation.private_paths
+    assert f"code {not hides}\n" in each_bench.log(files)
+
+
+def test_a_store_apart_from_the_home_is_reached_as_well(bench, tmp_path, monkeypatch):
+    monkeypatch.setenv("DANLU_STORE", str(tmp_path / "elsewhere"))
+    bench_code = bench.home / "store" / "code"
+    files = bench.plan("import os\nopen(os.environ['DANLU_STORE'] + '/buckets/new', 'w').close()")
+    (tmp_path / "elsewhere").mkdir()
+    bench_code.rename(tmp_path / "elsewhere" / "code")
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.DONE, bench.log(files)
+    assert os.listdir(tmp_path / "elsewhere" / "buckets") == ["new"]
+
+
+def test_keys_of_an_endpoint_are_in_the_environment_and_nowhere_else(bench, monkeypatch):
+    keys = {"access": "AKIDONLYFORTESTS", "secret": "sEcReT/of+a/store"}
+    monkeypatch.setenv("DANLU_OBS_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("DANLU_OBS_ACCESS_KEY", keys["access"])
+    monkeypatch.setenv("DANLU_OBS_SECRET_KEY", keys["secret"])
+    files = bench.plan("""
+        import os
+        env = os.environ
+        print("same", env["AWS_SECRET_ACCESS_KEY"] == env["DANLU_OBS_SECRET_KEY"] != "")
+        print("told", env["AWS_ACCESS_KEY_ID"], env["DANLU_OBS_SECRET_KEY"], env["S3_USE_HTTPS"])
+        print(open(env["AWS_CONFIG_FILE"]).read(), open(env["S3CMD_CONFIG"]).read())
+    """)
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.DONE, bench.log(files)
+    log = bench.log(files)
+    assert "same True\ntold *** *** 0\n" in log
+    assert "addressing_style = path" in log
+    assert "host_base = 127.0.0.1:9\n" in log
+    for path in (path for path in bench.home.rglob("*") if path.is_file()):
+        held = path.read_bytes()
+        assert not any(key.encode() in held for key in keys.values()), path
+
+
+@pytest.mark.parametrize(
+    ("dialect", "stores", "url"),
+    [
+        ("kdl", {"obs": OBS, "ks3": KS3}, KS3.endpoint),
+        ("modelarts", {"obs": OBS, "ks3": KS3}, OBS.endpoint),
+        ("dls", {"s3": OBS, "ks3": KS3}, OBS.endpoint),
+        ("ti", {"ks3": KS3, "obs": OBS}, OBS.endpoint),
+        ("ti", {"ks3": KS3}, KS3.endpoint),
+    ],
+)
+def test_tools_find_the_store_of_the_service(dialect, stores, url):
+    env = environment(stores, dialect)
+
+    assert (env["S3_ENDPOINT"], env["AWS_ENDPOINT_URL"]) == (url, url)
+
+
+def test_every_scheme_with_an_endpoint_is_told():
+    env = environment({"obs": OBS, "ks3": KS3})
+
+    assert env["DANLU_OBS_ENDPOINT"] == OBS.endpoint
+    assert env["DANLU_KS3_SECRET_KEY"] == "ks3-secret"
+    assert env["OBS_ACCESS_KEY_ID"] == "obs-access"
+    assert "DANLU_COS_ENDPOINT" not in env
+    assert json.loads(json.dumps(env)) == env
+
+
+def test_the_embedded_store_has_no_endpoint():
+    env = environment({})
+
+    assert env["DANLU_STORE"] == "/home/store"
+    assert not [name for name in env if name.startswith(("AWS_", "S3_"))]
+
+
+def test_a_job_that_brings_keys_has_its_own_only():
+    mine = {"AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "too"}
+
+    env = environment({"ks3": KS3}, secrets=mine)
+
+    assert {name for name in env if name.startswith("AWS_")} == set(mine)
+    assert "S3_ENDPOINT" not in env
+    assert env["DANLU_KS3_ENDPOINT"] == KS3.endpoint
+
+
+def test_the_scheme_of_the_url_decides_about_https():
+    preset = {"S3_USE_HTTPS": "1", "S3_VERIFY_SSL": "0"}
+    secure = dataclasses.replace(KS3, endpoint="https://ks3.example")
+
+    assert environment({"ks3": KS3}, env=preset)["S3_USE_HTTPS"] == "0"
+    assert environment({"ks3": secure}, env=preset)["S3_USE_HTTPS"] == "1"
+    assert environment({}, env=preset) | preset == environment({}, env=preset)
