@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
@@ -34,9 +35,10 @@ def _needs_display(backend: str) -> bool:
 
 def restore_pyplot(plt: Any) -> None:
     put_back(plt, {"hold": lambda: _hold})
-    plt.hist = _density(plt.hist)
     axes = __import__("matplotlib.axes", fromlist=["Axes"]).Axes
-    axes.hist = _density(axes.hist)
+    for place in (plt, axes):
+        place.hist = _renamed(place.hist, "normed", "density")
+        place.grid = _renamed(place.grid, "b", "visible")
     figure = __import__("matplotlib.figure", fromlist=["Figure"]).Figure
     figure.gca = _gca(figure.gca)
     for old, new in (("set_axis_bgcolor", "set_facecolor"), ("hold", "")):
@@ -62,14 +64,17 @@ def _hold(*args: Any) -> None:
         mapped("plt.hold(False) is not possible any more: call plt.cla() before the next plot")
 
 
-def _density(real: Any) -> Any:
-    def hist(*args: Any, **options: Any) -> Any:
-        if "normed" in options:
-            mapped("hist(normed=…) read as hist(density=…)")
-            options["density"] = bool(options.pop("normed"))
+def _renamed(real: Any, old: str, new: str) -> Any:
+    """Return a function that takes an argument under its old name too."""
+
+    @functools.wraps(real)
+    def call(*args: Any, **options: Any) -> Any:
+        if old in options:
+            mapped(f"{real.__name__}({old}=…) read as {real.__name__}({new}=…)")
+            options[new] = options.pop(old)
         return real(*args, **options)
 
-    return hist
+    return call
 
 
 def _gca(real: Any) -> Any:

@@ -109,6 +109,7 @@ def test_pillow_opencv_and_matplotlib(task):
     import matplotlib.pyplot as plt
     plt.hold(True)
     heights = plt.hist([1, 1, 2], bins=2, normed=True)[0]
+    plt.grid(b=True)
     print(matplotlib.get_backend().lower(), round(float(heights.sum() * 0.5), 3))
     print(plt.cm.get_cmap('jet').name, plt.figure().gca(projection='3d').name)
     plt.savefig('a.png')

@@ -44,3 +44,14 @@ def test_a_computation_is_copied_with_its_variables(tf):
         session.run(copied.initializer)
         assert session.run(result) == 6.0
     assert tf.contrib.copy_graph.get_copied_op(doubled, other) is result
+
+
+def test_a_computation_is_compiled_as_one_program(tf):
+    from tensorflow.contrib.compiler import xla
+
+    (product,) = xla.compile(lambda x: x * 3, [tf.constant(14)])
+
+    with tf.Session() as session:
+        assert session.run(product) == 42
+    with pytest.raises(AttributeError, match=r"Call xla\.compile"):
+        _ = xla.estimator_model_fn
