@@ -7,16 +7,21 @@ from types import ModuleType
 import pytest
 
 from forked import INSIDE, VERSIONS, Template
+from seaweed import seaweed as seaweed
 
 # Here and not beside each contract: whichever folder is collected first imports it.
 pytest.register_assert_rewrite("danlu.testing")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a cluster together: two clusters do not fit on two cores."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of a cluster together, and those of a store: two do not fit on two cores."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
     for item in items:
         if item.get_closest_marker("ray"):
             item.add_marker(pytest.mark.xdist_group("ray"))
+        elif "seaweed" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("seaweed"))
 
 
 @pytest.fixture(scope="session")

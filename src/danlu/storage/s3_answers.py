@@ -28,10 +28,12 @@ class Upload:
 
 
 def page(body: bytes, prefix: str) -> Page:
-    """Return the objects of a ListObjectsV2 answer, in order of key."""
+    """Return the objects of a ListObjectsV2 answer, and the folders it was asked for, by key."""
     root = _root(body)
     encoded = _text(root, "EncodingType") == "url"
     entries = [_entry(node, encoded) for node in _nodes(root, "Contents")]
+    for node in _nodes(root, "CommonPrefixes"):
+        entries.append(Entry(_key(_text(node, "Prefix"), encoded), 0, ""))
     for entry in entries:
         if not entry.key.startswith(prefix):
             raise StorageError(
@@ -84,11 +86,23 @@ def _entry(node: ElementTree.Element, encoded: bool) -> Entry:
         size = int(_text(node, "Size"))
     except ValueError:
         raise StorageError("The listing has an object without a size.") from None
-    return Entry(_key(_text(node, "Key"), encoded), size, _text(node, "ETag").strip('"'))
+    modified = int(_time(_text(node, "LastModified"))) * 10**9
+    key = _key(_text(node, "Key"), encoded)
+    return Entry(key, size, _text(node, "ETag").strip('"'), modified)
 
 
 def _key(text: str, encoded: bool) -> str:
     return unquote_plus(text) if encoded else text
+
+
+def http_time(text: str) -> int:
+    """Return nanoseconds since 1970 of a date in a header; 0 where there is none."""
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return int(parsedate_to_datetime(text).timestamp()) * 10**9
+    except (TypeError, ValueError):
+        return 0
 
 
 def _time(text: str) -> float:

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from danlu.settings import Endpoint
+from danlu.storage.api import Entry
 from danlu.storage.s3_faults import Fault, Passing, fault
 from danlu.storage.s3_wire import REGION, Timeouts, bucket_url
 
@@ -80,15 +81,15 @@ class Fast:
         except Exception as error:
             raise _fault(error) from None
 
-    def head(self, key: str) -> tuple[int, str]:
-        """Return size and etag."""
+    def head(self, key: str) -> Entry:
         import obstore
 
         try:
             meta = obstore.head(self._store, key)
         except Exception as error:
             raise _fault(error) from None
-        return meta["size"], _tag(meta["e_tag"])
+        modified = int(meta["last_modified"].timestamp()) * 10**9
+        return Entry(key, meta["size"], _tag(meta["e_tag"]), modified)
 
     def get(self, key: str, start: int, end: int | None, etag: str = "") -> tuple[bytes, int, str]:
         """Return bytes from ``start`` to ``end``, the size of the whole object, and its etag."""

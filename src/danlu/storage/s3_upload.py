@@ -13,6 +13,7 @@ from danlu.errors import StorageError
 from danlu.storage import s3_answers as answers
 from danlu.storage.api import Entry
 from danlu.storage.s3_answers import Upload
+from danlu.storage.s3_bucket import entry
 from danlu.storage.s3_faults import Fault
 from danlu.storage.s3_wire import Answer
 
@@ -62,7 +63,7 @@ def upload(ask: Ask, key: str, first: bytes, rest: BinaryIO) -> Entry:
         return _complete(ask, key, identity, size, etags)
 
 
-def copy(ask: Ask, key: str, to: str, source: str, size: int) -> Entry:
+def copy(ask: Ask, to: str, source: str, size: int) -> Entry:
     """Copy an object that is too large for one request; ``source`` is its name in a header."""
     with _begun(ask, to) as identity:
         etags = []
@@ -156,22 +157,24 @@ def _send(ask: Ask, key: str, identity: str, first: bytes, rest: BinaryIO) -> tu
 
 
 def _complete(ask: Ask, key: str, identity: str, size: int, etags: list[str]) -> Entry:
+    together = _together(etags)
     order = answers.completion(etags)
     try:
         ask("POST", key, {"uploadId": identity}, None, order)
+        found = entry(key, ask("HEAD", key))
+        kept = found.size == size
     except Fault as fault:
-        # Asked twice because the first answer was lost: the object tells whether it is ours.
         if fault.status != 404:
             raise
-    found = ask("HEAD", key)
-    entry = Entry(key, int(found.headers.get("content-length", "-1")), found.etag)
-    together = _together(etags)
-    if entry.size != size or (together and "-" in entry.etag and entry.etag != together):
+        # Asked twice because the first answer was lost? Then the object is there, and is ours.
+        found = entry(key, ask("HEAD", key))
+        kept = found.size == size and found.etag == together
+    if not kept:
         raise StorageError(
             f"The storage did not keep the object {key!r} as it was written.",
             hint="Another writer may have replaced it at the same time: write it again.",
         )
-    return entry
+    return found
 
 
 def _together(etags: list[str]) -> str:

