@@ -82,6 +82,8 @@ def test_a_shape_is_checked_now_or_when_it_is_known(tf):
     assert run(tf, checked, {later: np.ones([2, 3])}).sum() == 6
     with pytest.raises(tf.errors.InvalidArgumentError, match="Wrong shape"):
         run(tf, checked, {later: np.ones([2, 4])})
+    assert with_shape(tf.TensorShape([None, 3]), known) is known
+    assert with_shape(tf.TensorShape([None, 3]), later).shape.as_list() == [None, 3]
     same = tf.contrib.framework.with_same_shape(known, later)
     assert run(tf, same, {later: np.ones([2, 3])}).shape == (2, 3)
 

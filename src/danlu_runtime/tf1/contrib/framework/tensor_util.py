@@ -74,7 +74,7 @@ def with_shape(expected_shape: Any, tensor: tf.Tensor) -> tf.Tensor:
     actual = tensor.get_shape()
     if not actual.is_fully_defined() or tf.is_tensor(expected):
         return _checked_when_run(expected, tensor)
-    if actual.is_compatible_with(expected):
+    if actual.is_compatible_with(_static(expected)):
         return tensor
     if len(expected) == 0 and actual.is_compatible_with([1]):
         with tf.name_scope(f"{tensor.op.name}/"):
@@ -83,6 +83,8 @@ def with_shape(expected_shape: Any, tensor: tf.Tensor) -> tf.Tensor:
 
 
 def _shape_of_int32(shape: Any, tensor: tf.Tensor) -> Any:
+    if isinstance(shape, tf.TensorShape):
+        return np.array([-1 if size is None else size for size in shape.as_list()], np.int32)
     if tf.is_tensor(shape):
         kind, fits = shape.dtype, shape.dtype.base_dtype == tf.int32
     else:
@@ -101,6 +103,10 @@ def _shape_of_int32(shape: Any, tensor: tf.Tensor) -> Any:
     return shape
 
 
+def _static(shape: np.ndarray) -> list[int | None]:
+    return [None if size == -1 else int(size) for size in shape]
+
+
 def _checked_when_run(expected: Any, tensor: tf.Tensor) -> tf.Tensor:
     with tf.name_scope(f"{tensor.op.name}/"):
         if not tf.is_tensor(expected) and len(expected) == 0:
@@ -108,7 +114,7 @@ def _checked_when_run(expected: Any, tensor: tf.Tensor) -> tf.Tensor:
         with tf.control_dependencies([_assert_shape(expected, tensor)]):
             result = tf.identity(tensor)
         if not tf.is_tensor(expected):
-            result.set_shape(expected)
+            result.set_shape(_static(expected))
         return result
 
 

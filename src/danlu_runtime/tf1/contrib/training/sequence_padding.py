@@ -33,21 +33,26 @@ def checked_names(
 
 def checked_lengths(
     length: tf.Tensor, sequences: Mapping[str, tf.Tensor], num_unroll: int
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the length and the padded length, held to be right when they are evaluated."""
+) -> tuple[tf.Tensor, tf.Tensor, dict[str, tf.Tensor]]:
+    """Return length, padded length and sequences, held to be right when they are evaluated."""
     if length.dtype != tf.int32:
         raise TypeError(f"length dtype must be int32, but received: {length.dtype}")
     first = next(iter(sequences.values()))
     steps = tf.shape(first)[0]
     whole = tf.logical_and(tf.equal(steps % num_unroll, 0), tf.not_equal(steps, 0))
-    fault = f"Tensor {first.name} first dimension should be a multiple of: {num_unroll}, but saw: "
+    fault = [
+        f"Tensor {first.name} should be a multiple of: {num_unroll}, but saw value: ",
+        tf.as_string(steps),
+        ". Consider setting pad=True.",
+    ]
     checks = [
-        tf.Assert(whole, [fault, steps, "Consider setting pad=True."]),
+        tf.Assert(whole, [tf.string_join(fault)]),
         tf.assert_less_equal(length, steps),
         *(tf.assert_equal(tf.shape(tensor)[0], steps) for tensor in sequences.values()),
     ]
     with tf.control_dependencies(checks):
-        return tf.identity(length), tf.identity(steps, name="padded_length")
+        checked = {name: tf.identity(tensor) for name, tensor in sequences.items()}
+        return tf.identity(length), tf.identity(steps, name="padded_length"), checked
 
 
 def padded(sequences: Mapping[str, Any], num_unroll: int) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:

@@ -84,8 +84,6 @@ class SequenceQueueingStateSaver:
         allow_small_batch: bool = False,
         name: str | None = None,
     ) -> None:
-        if capacity is not None and not tf.is_tensor(batch_size) and capacity < batch_size:
-            raise ValueError(f"capacity {capacity} needs to be >= batch_size {batch_size}")
         self.batch_size = batch_size
         self.num_unroll = num_unroll
         self._allow_small_batch = allow_small_batch
@@ -104,9 +102,11 @@ class SequenceQueueingStateSaver:
                     "initial_states may not be empty: at least one state variable is required to "
                     "properly enqueue split sequences to run in separate iterations"
                 )
-            self._key = tf.convert_to_tensor(input_key, name="key")
-            self._length, self._padded = checked_lengths(
-                tf.convert_to_tensor(input_length, name="length"), self._sequences, num_unroll
+            with tf.control_dependencies(_room_for(batch_size, capacity)):
+                self._key = tf.identity(input_key, name="key")
+            length = tf.convert_to_tensor(input_length, name="length")
+            self._length, self._padded, self._sequences = checked_lengths(
+                length, self._sequences, num_unroll
             )
             self._slots, self._barrier = self._make_barrier()
 
@@ -125,6 +125,7 @@ class SequenceQueueingStateSaver:
     @property
     def next_batch(self) -> NextQueuedSequenceBatch:
         if self._next_batch is None:
+            self.prefetch_op  # noqa: B018  made now: threads that ask for it must not all make it
             with tf.name_scope(self.name):
                 self._next_batch = NextQueuedSequenceBatch(self)
         return self._next_batch
@@ -196,6 +197,18 @@ class SequenceQueueingStateSaver:
                 for name, tensor in self._states.items()
             ]
         return tf.group(room, *inserted, *begun, name="StateSaverPrefetchGroup")
+
+
+def _room_for(batch_size: Any, capacity: int | None) -> list[tf.Operation]:
+    """Return the check, if it can only be made when the size of a batch is known."""
+    if capacity is None:
+        return []
+    if tf.is_tensor(batch_size):
+        size, room = tf.cast(batch_size, tf.int64), tf.cast(capacity, tf.int64)
+        return [tf.assert_greater_equal(room, size, message="capacity needs to be >= batch_size.")]
+    if capacity < batch_size:
+        raise ValueError(f"capacity {capacity} needs to be >= batch_size {batch_size}")
+    return []
 
 
 def batch_sequences_with_states(
