@@ -175,8 +175,8 @@ def _from_environment(env: Mapping[str, str]) -> Mapping[str, Any]:
 # What an agent tells its script, and what tests and failpoints use.
 _NOT_SETTINGS = {
     *("task", "job_id", "job_name", "attempt", "box", "packages"),
-    *("code", "inputs", "max_steps", "tensorflow"),
-    "failpoint",
+    *("code", "inputs", "max_steps", "tensorflow", "tffs"),
+    *("failpoint", "test_fork"),
 }
 
 

@@ -4,6 +4,7 @@
 docs/reference/environment.md.
 """
 
+import atexit
 import os
 import sys
 
@@ -49,10 +50,20 @@ def is_first_generation(version: str) -> bool:
     return version.partition(".")[0] in ("0", "1")
 
 
+def _leave() -> None:
+    leaving = sys.modules.get("danlu_runtime.tffs.leaving")
+    if leaving is not None:
+        leaving.leave()
+
+
 def _choose(version: str) -> None:
     # Only where the user asked for nothing: ``-e TF_CPP_MIN_LOG_LEVEL=0`` shows everything.
     quiet = "TF_CPP_MIN_LOG_LEVEL" not in os.environ
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    finder.amend(
+        {"tensorflow": "danlu_runtime.tffs:enter", "h5py": "danlu_runtime.tffs.hdf5:enter"}
+    )
+    atexit.register(_leave)  # before all others: so it is called after them
     if is_first_generation(version):
         os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
         finder.amend({"tensorflow": "danlu_runtime.tf1:enter"})

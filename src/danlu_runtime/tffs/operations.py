@@ -1,0 +1,133 @@
+"""What TensorFlow does with a path of an object store, said in ``danlu.storage.paths``."""
+
+import errno
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from danlu.storage import paths
+from danlu_runtime.tffs import files
+
+
+@dataclass(frozen=True)
+class Opened:
+    """``descriptor`` of this machine, or -1 where the bytes are elsewhere."""
+
+    number: int
+    descriptor: int
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Size, nanoseconds of the last change, and 1 for a directory."""
+
+    values: tuple[int, int, int]
+
+
+class Names:
+    """Texts for C: each ends with a zero byte."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        encoded = [os.fsencode(name) for name in names]
+        self.count = len(encoded)
+        self.joined = b"\0".join([*encoded, b""])
+
+
+def open_read(path: bytes, _: bytes) -> Opened:
+    return Opened(*files.open_read(path))
+
+
+def open_write(path: bytes, _: bytes) -> Opened:
+    return Opened(*files.open_write(path, append=False))
+
+
+def open_append(path: bytes, _: bytes) -> Opened:
+    return Opened(*files.open_write(path, append=True))
+
+
+def create_directory(path: bytes, _: bytes) -> None:
+    if paths.exists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(path))
+    paths.make_directories(path)
+
+
+def make_directories(path: bytes, _: bytes) -> None:
+    if paths.is_directory(path):
+        return
+    if paths.is_file(path.rstrip(b"/")):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fsdecode(path))
+    paths.make_directories(path)
+
+
+def delete_file(path: bytes, _: bytes) -> None:
+    if not files.drop_draft(path):
+        paths.remove(path)
+
+
+def delete_directory(path: bytes, _: bytes) -> None:
+    paths.remove_directory(path)
+
+
+def delete_tree(path: bytes, _: bytes) -> None:
+    """TensorFlow's own ``rmtree`` takes a file too."""
+    if paths.is_directory(path):
+        paths.remove_tree(path)
+    else:
+        paths.remove(path)
+
+
+def rename(path: bytes, to: bytes) -> None:
+    if not files.rename_draft(path, to):
+        paths.rename(path, to)
+
+
+def copy(path: bytes, to: bytes) -> None:
+    if paths.is_directory(to) and not paths.is_file(to):
+        to = to.rstrip(b"/") + b"/" + path.rpartition(b"/")[2]
+    paths.copy(path, to)
+
+
+def exists(path: bytes, _: bytes) -> None:
+    if not paths.exists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fsdecode(path))
+
+
+def stat(path: bytes, _: bytes) -> Numbers:
+    found = paths.stat(path)
+    return Numbers((found.size, found.mtime_ns, int(found.is_directory)))
+
+
+def is_directory(path: bytes, _: bytes) -> int:
+    if paths.is_directory(path):
+        return 1
+    exists(path, b"")
+    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fsdecode(path))
+
+
+def children(path: bytes, _: bytes) -> Names:
+    return Names(paths.list_directory(path))
+
+
+def matching(pattern: bytes, _: bytes) -> Names:
+    return Names(paths.glob(pattern))
+
+
+# The order is that of shim.c.
+OPERATIONS: tuple[Callable[[bytes, bytes], Any], ...] = (
+    open_read,
+    open_write,
+    open_append,
+    create_directory,
+    make_directories,
+    delete_file,
+    delete_directory,
+    delete_tree,
+    rename,
+    copy,
+    exists,
+    stat,
+    is_directory,
+    children,
+    matching,
+)
