@@ -123,9 +123,12 @@ def eager_accuracy(tf: Any) -> None:
 
 
 def eager(tf: Any, module: Any) -> None:
-    tf.enable_eager_execution()
-    slope = module.gradients_function(lambda x: x * x)
-    assert slope(tf.constant(3.0))[0].numpy() == 6
+    from tensorflow.python.eager import context
+
+    with context.eager_mode():  # enable_eager_execution would last for all calls after this one
+        assert module.in_eager_mode()
+        slope = module.gradients_function(lambda x: x * x)
+        assert slope(tf.constant(3.0))[0].numpy() == 6
 
 
 def list_devices(tf: Any) -> None:

@@ -70,16 +70,15 @@ def make_export_strategy(tf: Any, make: Callable[..., Any]) -> None:
     _, (exported,) = _experiment(tf, folder, export_strategies=strategy).train_and_evaluate()
     assert exported.startswith(os.path.join(folder, "export", "Servo").encode())
     predict = tf.contrib.predictor.from_saved_model(exported)
-    x, _ = _data()
-    assert predict({"x": x})["probabilities"].shape == (60, 2)
+    assert predict({"x": _data()[0]})["probabilities"].shape == (60, 2)
 
 
 def run_config(tf: Any) -> None:
-    os.environ["TF_CONFIG"] = (
-        '{"cluster": {"ps": ["a:1"], "worker": ["b:1", "c:1"]},'
-        ' "task": {"type": "worker", "index": 1}}'
-    )
-    config = tf.contrib.learn.RunConfig(save_checkpoints_steps=10)
+    cluster = '{"ps": ["a:1"], "worker": ["b:1", "c:1"]}'
+    task = '{"type": "worker", "index": 1}'
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TF_CONFIG", f'{{"cluster": {cluster}, "task": {task}}}')
+        config = tf.contrib.learn.RunConfig(save_checkpoints_steps=10)
     assert (config.master, config.num_worker_replicas) == ("grpc://c:1", 2)
     assert (config.save_checkpoints_steps, config.save_checkpoints_secs) == (10, None)
     assert not config.is_chief
@@ -234,14 +233,6 @@ def _private_mnist(tf: Any) -> None:
     mnist(tf, tf.contrib.learn.python.learn.datasets.mnist.read_data_sets)
 
 
-def _dnn(tf: Any) -> Any:
-    return tf.contrib.learn.DNNClassifier([4], _columns(tf))
-
-
-def _linear(tf: Any) -> Any:
-    return tf.contrib.learn.LinearClassifier(_columns(tf))
-
-
 def _combined(tf: Any) -> Any:
     return tf.contrib.learn.DNNLinearCombinedClassifier(
         linear_feature_columns=_columns(tf),
@@ -267,8 +258,12 @@ CALLS: dict[str, Callable[[Any], None]] = {
         "PredictionKey.PROBABILITIES", "probabilities"
     ),
     "tf.contrib.learn.ProblemType.CLASSIFICATION": _equals("ProblemType.CLASSIFICATION", 1),
-    "tf.contrib.learn.DNNClassifier": lambda tf: classifier(tf, _dnn),
-    "tf.contrib.learn.LinearClassifier": lambda tf: classifier(tf, _linear),
+    "tf.contrib.learn.DNNClassifier": lambda tf: classifier(
+        tf, lambda tf: tf.contrib.learn.DNNClassifier([4], _columns(tf))
+    ),
+    "tf.contrib.learn.LinearClassifier": lambda tf: classifier(
+        tf, lambda tf: tf.contrib.learn.LinearClassifier(_columns(tf))
+    ),
     "tf.contrib.learn.DNNLinearCombinedClassifier": lambda tf: classifier(tf, _combined),
     "tf.contrib.learn.DNNRegressor": lambda tf: regressor(
         tf, lambda tf: tf.contrib.learn.DNNRegressor([4], _columns(tf))

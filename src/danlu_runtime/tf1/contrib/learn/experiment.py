@@ -207,14 +207,8 @@ class Experiment:
         name: str = "continuous_on_train_data",
     ) -> None:
         """Evaluate every new checkpoint on the training data."""
-        self._watch(
-            self._train_input_fn,
-            name,
-            delay_secs,
-            throttle_delay_secs,
-            True,
-            continuous_eval_predicate_fn,
-        )
+        waits = (delay_secs, throttle_delay_secs)
+        self._watch(self._train_input_fn, name, *waits, True, continuous_eval_predicate_fn)
 
     def run_std_server(self) -> None:
         """Serve this task of a cluster, for ever: what a parameter server does."""
