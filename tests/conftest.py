@@ -30,7 +30,8 @@ def templates() -> Iterator[dict[str, Template]]:
     started: dict[str, Template] = {}
     yield started
     for template in started.values():
-        template.close()
+        if template.alive:
+            template.close()
 
 
 @pytest.fixture
@@ -53,15 +54,22 @@ def _imported() -> ModuleType | None:
     return tensorflow
 
 
+def _patience(test: pytest.Function) -> float:
+    """Return a little less than pytest's own, which would end the whole run."""
+    marker = test.get_closest_marker("timeout")
+    limit = marker.args[0] if marker else test.config.getini("timeout")
+    return float(limit or 3600) * 0.9
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     wanted = next((name for name in VERSIONS if name in pyfuncitem.fixturenames), None)
     if wanted is None or INSIDE in os.environ:
         return None
     templates: dict[str, Template] = pyfuncitem.funcargs["templates"]
-    if wanted not in templates:
+    if wanted not in templates or not templates[wanted].alive:
         templates[wanted] = Template(VERSIONS[wanted])
-    code, output = templates[wanted].run(pyfuncitem.nodeid)
+    code, output = templates[wanted].run(pyfuncitem.nodeid, _patience(pyfuncitem))
     if code:
         pytest.fail(output or f"exit code {code}", pytrace=False)
     return True

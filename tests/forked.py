@@ -5,8 +5,11 @@ and ends with the tests. A test with the fixture ``tf`` or ``tf2`` is run there 
 own, so that fixtures, parameters and the reading of assertions are those of any other test.
 """
 
+import contextlib
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,27 +42,45 @@ class Template:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
 
-    def run(self, node: str) -> tuple[int, str]:
-        """Return the exit code of one test and what it printed."""
+    def run(self, node: str, timeout: float) -> tuple[int, str]:
+        """Return the exit code of one test and what it printed.
+
+        A test that takes too long may hang inside TensorFlow, where no signal reaches Python: it
+        is killed, and this process with it.
+        """
         assert self._process.stdin
         assert self._process.stdout
         with tempfile.TemporaryDirectory(prefix="danlu-test-") as folder:
             order = {"node": node, "folder": folder}
             self._process.stdin.write(json.dumps(order) + "\n")
             self._process.stdin.flush()
-            answer = self._process.stdout.readline()
+            ready, _, _ = select.select([self._process.stdout], [], [], timeout)
+            answer = self._process.stdout.readline() if ready else ""
             output = Path(folder, "output")
             text = output.read_text(errors="replace") if output.exists() else ""
+            if not ready:
+                self.kill()
+                return 1, f"It took more than {timeout:.0f} seconds.\n{text}"
         if not answer:
             return 1, f"The process with TensorFlow has ended: {self._process.wait()}\n{text}"
         return json.loads(answer)["code"], text
 
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self.close()
+
     def close(self) -> None:
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()
 
