@@ -94,12 +94,12 @@ def assert_whole(home: Path, path: Path) -> None:
 
 
 @pytest.mark.parametrize("die_at", [0, 1, 300_001, 1 << 20, 2_000_000, sum(SIZES)])
-def test_a_fetch_killed_midway_is_begun_again_and_whole(home: Path, die_at: int) -> None:
+def test_a_fetch_killed_midway_is_gone_on_with_and_whole(home: Path, die_at: int) -> None:
     victim = fetcher(home, "victim", die_at)
     victim.communicate(timeout=60)
     trees = home / "cache" / "trees"
     assert victim.returncode == -signal.SIGKILL
-    assert all(name.startswith(".tmp-") for name in os.listdir(trees))
+    assert all(name.startswith(".part-") for name in os.listdir(trees))
 
     cache = ContentCache(home / "cache", 1 << 30)
     tree = cache.tree(Stores(home / "store").at(URI), "heir")
@@ -109,13 +109,25 @@ def test_a_fetch_killed_midway_is_begun_again_and_whole(home: Path, die_at: int)
     assert os.listdir(trees) == [tree.digest]
 
 
-def test_what_a_killed_fetch_left_is_removed_by_evict(home: Path) -> None:
+def test_what_a_killed_fetch_left_waits_a_day_for_the_next(home: Path) -> None:
     fetcher(home, "victim", 400_000).communicate(timeout=60)
     cache = ContentCache(home / "cache", 1 << 30)
-    assert len(os.listdir(home / "cache" / "trees")) == 1
+    (part,) = (home / "cache" / "trees").iterdir()
 
     cache.evict()
+    assert part.is_dir()
+    for folder in (part, *part.iterdir()):
+        os.utime(folder, (0, 0))
+    cache.evict()
 
+    assert not part.exists()
+
+
+def test_half_a_tree_is_the_first_to_make_room(home: Path) -> None:
+    fetcher(home, "victim", 400_000).communicate(timeout=60)
+    cache = ContentCache(home / "cache", 1 << 30)
+
+    assert cache.evict(0) > 300_000
     assert os.listdir(home / "cache" / "trees") == []
 
 

@@ -2,6 +2,7 @@
 
     trees/<digest>/         complete and read-only, or not there
     trees/.tmp-<digest>-…   on its way in or out; left over where its maker was killed
+    trees/.part-<boot>-<digest>  half fetched: its next fetch goes on with it
     info/<digest>.json      where from, size; its time of change is the time of last use
     info/<digest>.sums      path, size and SHA-256 of every file
     pins/<owner>/<digest>   who needs it
@@ -19,12 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from danlu.errors import NotFound, StorageError
+from danlu.storage.arrival import TRIES, Changed
 from danlu.storage.cache_shelf import Shelf
 from danlu.storage.inside import DISK_FULL
 from danlu.storage.layout import Layout
 from danlu.storage.locate import Location, parse
 from danlu.storage.manifest import Manifest, Progressing
-from danlu.storage.trees import TRIES, Changed, fetch, plan
+from danlu.storage.removal import remove
+from danlu.storage.trees import fetch, plan
 
 if TYPE_CHECKING:
     from danlu.storage.archive import Limits
@@ -69,10 +72,15 @@ class ContentCache:
             digest = _digest("tree", location, layout)
 
             def make(to: Path, layout: Layout = layout) -> tuple[int, Manifest | None]:
-                return layout.size, fetch(location.storage, layout, to, progress)
+                try:
+                    return layout.size, fetch(location.storage, layout, to, progress, resume=True)
+                except (Changed, OSError):
+                    remove(to)  # of no use any more, or in the way on a full disk
+                    raise
 
+            waiting = _waiting(layout, progress)
             try:
-                return self._get(digest, owner, location.uri, make, _waiting(layout, progress))
+                return self._get(digest, owner, location.uri, make, waiting, resume=True)
             except Changed:
                 if not left:
                     raise
@@ -155,6 +163,8 @@ class ContentCache:
         uri: str,
         make: Callable[[Path], tuple[int, Manifest | None]],
         waiting: Callable[[], None],
+        *,
+        resume: bool = False,
     ) -> CachedTree:
         shelf = self._shelf
         with shelf.locked(digest, waiting):
@@ -163,7 +173,7 @@ class ContentCache:
             try:
                 if info := shelf.find(digest):
                     return CachedTree(shelf.tree(digest), digest, info.size, hit=True)
-                size = self._put(digest, uri, make)
+                size = self._put(digest, uri, make, resume)
             except BaseException:
                 if new:
                     shelf.unpin(owner, digest)
@@ -172,15 +182,19 @@ class ContentCache:
         return CachedTree(shelf.tree(digest), digest, size, hit=False)
 
     def _put(
-        self, digest: str, uri: str, make: Callable[[Path], tuple[int, Manifest | None]]
+        self,
+        digest: str,
+        uri: str,
+        make: Callable[[Path], tuple[int, Manifest | None]],
+        resume: bool,
     ) -> int:
         try:
-            return self._shelf.put(digest, uri, make)
+            return self._shelf.put(digest, uri, make, resume=resume)
         except OSError as error:
             # What nobody needs must not be why a job finds the disk full.
             if error.errno not in DISK_FULL or not self.evict(0):
                 raise
-        return self._shelf.put(digest, uri, make)
+        return self._shelf.put(digest, uri, make, resume=resume)
 
 
 def _digest(kind: str, location: Location, layout: Layout) -> str:

@@ -15,6 +15,7 @@ from danlu.storage.inside import make_read_only
 from danlu.storage.manifest import Manifest
 from danlu.storage.removal import remove
 
+_PART_KEPT = 86_400.0  # seconds a half tree waits for its next fetch
 _POLL = 0.05  # seconds between two looks at a lock another process holds
 
 
@@ -55,12 +56,21 @@ class Shelf:
         return info
 
     def put(
-        self, digest: str, uri: str, make: Callable[[Path], tuple[int, Manifest | None]]
+        self,
+        digest: str,
+        uri: str,
+        make: Callable[[Path], tuple[int, Manifest | None]],
+        *,
+        resume: bool = False,
     ) -> int:
-        """Let ``make`` fill a folder and make it the tree; return the size ``make`` told."""
+        """Let ``make`` fill a folder and make it the tree; return the size ``make`` told.
+
+        ``resume``: where it fails or is killed, the next ``make`` finds what it had made.
+        """
         self._clear(digest)
-        unfinished = self._trees / f".tmp-{digest}-{os.urandom(4).hex()}"
-        unfinished.mkdir(parents=True)
+        name = f".tmp-{digest}-{os.urandom(4).hex()}"
+        unfinished = self._trees / (_part(self._boot, digest) if resume else name)
+        unfinished.mkdir(parents=True, exist_ok=resume)
         try:
             size, manifest = make(unfinished)
             make_read_only(unfinished)
@@ -70,6 +80,8 @@ class Shelf:
             os.rename(unfinished, self.tree(digest))
         finally:
             self._clear_unfinished(digest)
+            with suppress(OSError):
+                os.rmdir(unfinished)  # where nothing has come
         return size
 
     def pin(self, owner: str, digest: str) -> bool:
@@ -98,13 +110,31 @@ class Shelf:
                 self._clear_leftover(name)
         kept = sorted(self._used())
         total = sum(size for _, size, _ in kept)
-        freed = 0
+        parts = [self._trees / name for name in _names(self._trees) if name.startswith(".part-")]
+        halves = sum(map(_bytes, parts))
+        freed = sum(self._drop_part(path, total + halves > limit) for path in parts)
         for _, size, digest in kept:
-            if total - freed <= limit:
+            if total <= limit:
                 break
             if self._drop(digest):
                 freed += size
+                total -= size
         return freed
+
+    def _drop_part(self, path: Path, needed: bool) -> int:
+        """Remove half a tree that nobody will go on with, or whose room is ``needed``.
+
+        Not to go on with: one of another start of this machine, because what was written last
+        may never have reached the disk. Returns the bytes freed.
+        """
+        digest = path.name.rpartition("-")[2]
+        with self.locked(digest) as held:
+            stale = path.name != _part(self._boot, digest) or _age(path) > _PART_KEPT
+            if not held or not (stale or needed):
+                return 0
+            freed = _bytes(path)
+            remove(path)
+            return freed
 
     @contextmanager
     def locked(self, digest: str, waiting: Callable[[], None] | None = None) -> Iterator[bool]:
@@ -204,6 +234,26 @@ class Shelf:
         unfinished = self._info / f".tmp-{name}"
         unfinished.write_text(json.dumps(data), encoding="utf-8")
         os.replace(unfinished, self._info / name)
+
+
+def _part(boot: str, digest: str) -> str:
+    return f".part-{boot[:8]}-{digest}"
+
+
+def _age(path: Path) -> float:
+    try:
+        return time.time() - max(os.stat(at).st_mtime for at, _, _ in os.walk(path))
+    except (OSError, ValueError):
+        return 0.0
+
+
+def _bytes(path: Path) -> int:
+    total = 0
+    for at, _, files in os.walk(path):
+        for name in files:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(at, name)).st_size
+    return total
 
 
 def _sha256(path: Path) -> str:

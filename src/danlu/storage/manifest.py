@@ -1,5 +1,6 @@
 """What was moved: the files of a tree, and how far a transfer is."""
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -29,15 +30,17 @@ class Manifest:
 
 
 class Tally:
-    """Adds up what was moved, for a caller's progress."""
+    """Adds up what was moved, for a caller's progress. Safe for threads."""
 
     def __init__(self, total: int, progress: Progressing | None) -> None:
         self.done = 0
         self.total = total
         self._progress = progress
+        self._lock = threading.Lock()
         self.add(0)
 
     def add(self, count: int) -> None:
-        self.done += count
-        if self._progress is not None:
-            self._progress(self.done, max(self.done, self.total))
+        with self._lock:
+            self.done += count
+            if self._progress is not None:
+                self._progress(self.done, max(self.done, self.total))

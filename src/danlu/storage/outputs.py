@@ -7,7 +7,9 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
+from danlu.storage.hands import ONE_REQUEST
 from danlu.storage.inside import contains, real_path
 from danlu.storage.names import is_temporary
 
@@ -105,6 +107,9 @@ class Output(io.RawIOBase):
         self.seen = seen(status)
         self.told: Callable[[int], None] = lambda _: None  # how many bytes were read just now
         self._left = status.st_size
+        # Of small files only: what is sent in parts has no sum of the whole.
+        small = status.st_size <= ONE_REQUEST
+        self._md5 = hashlib.md5(usedforsecurity=False) if small else None
 
     def readable(self) -> bool:
         return True
@@ -118,8 +123,17 @@ class Output(io.RawIOBase):
             raise Unsteady(f"{self._path}: has become shorter")
         self._left -= len(piece)
         self._digest.update(piece)
+        if self._md5:
+            self._md5.update(piece)
         self.told(len(piece))
         return piece
+
+    def beginning(self) -> BinaryIO:
+        """Return the same file to look at first; :meth:`rewind` before it is read here."""
+        return open(os.dup(self._handle), "rb")
+
+    def rewind(self) -> None:
+        os.lseek(self._handle, 0, os.SEEK_SET)
 
     def changed(self) -> bool:
         """Tell whether the file is another one now than when it was opened."""
@@ -127,6 +141,10 @@ class Output(io.RawIOBase):
 
     def sha256(self) -> str:
         return self._digest.hexdigest()
+
+    def md5(self) -> str:
+        """Return the sum services name small objects by; empty for a large one."""
+        return self._md5.hexdigest() if self._md5 else ""
 
     def close(self) -> None:
         if self._handle >= 0:

@@ -4,31 +4,27 @@ Every file is checked by size and etag and carries its SHA-256; a reader of the 
 files only. Nothing at the target is ever removed.
 """
 
-import hashlib
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from danlu.errors import NotFound, StorageError
 from danlu.storage.api import Entry, Storage
-from danlu.storage.inside import DISK_FULL, NEW_FILE, Below, naming, write_all
+from danlu.storage.arrival import CHUNK, TRIES, Arrival, Changed
+from danlu.storage.etags import matches
+from danlu.storage.hands import by_size, hands, share
+from danlu.storage.inside import DISK_FULL, Below, naming
 from danlu.storage.layout import Layout, lay_out
 from danlu.storage.locate import Location
 from danlu.storage.manifest import Manifest, Mark, Progressing, Tally
-from danlu.storage.names import temporary
 from danlu.storage.order import publish_order, rank, refers, unfinished
 from danlu.storage.outputs import Output, Scan, Seen, Unsteady, scan
 
-CHUNK = 1 << 20
-TRIES = 3
 _FRESH = 100_000_000  # nanoseconds
-
-
-class Changed(StorageError):
-    """An object is another one now than in the listing."""
 
 
 def pull(location: Location, to: Path, progress: Progressing | None = None) -> Manifest:
@@ -61,26 +57,41 @@ def plan(location: Location) -> Layout:
 
 
 def fetch(
-    storage: Storage, layout: Layout, to: Path, progress: Progressing | None = None
+    storage: Storage,
+    layout: Layout,
+    to: Path,
+    progress: Progressing | None = None,
+    *,
+    resume: bool = False,
 ) -> Manifest:
-    """Bring the objects of a layout, and exactly these versions of them.
+    """Bring the objects of a layout, and exactly these versions of them; several at once where the
+    storage is across a network.
+
+    ``resume``: what an earlier fetch of this very layout left in ``to`` is gone on with.
 
     Raises:
         Changed: one has changed since it was listed.
     """
     tally = Tally(layout.size, progress)
     marks: dict[str, Mark] = {}
+    arrival = Arrival(storage, tally, resume)
     with _writing(to):
         to.mkdir(parents=True, exist_ok=True)
+
+    def bring(files: Iterator[tuple[str, Entry]]) -> None:
+        with Below(to) as below:
+            for path, entry in files:
+                *above, name = path.split("/")
+                with _writing(to / path):
+                    marks[path] = arrival.bring(entry, below.folder(above), name)
+
+    for files, count in by_size(layout.files, lambda file: file[1].size, hands(storage)):
+        share(files, bring, count)
     with Below(to) as below:
-        for path, entry in layout.files:
-            *above, name = path.split("/")
-            with _writing(to / path):
-                marks[path] = _fetch(storage, entry, below.folder(above), name, tally)
         for path in layout.folders:
             with _writing(to / path):
                 below.folder(path.split("/"))
-    return Manifest(marks, layout.folders)
+    return Manifest({path: marks[path] for path, _ in layout.files}, layout.folders)
 
 
 @contextmanager
@@ -92,47 +103,6 @@ def _writing(path: Path) -> Iterator[None]:
         if error.errno in DISK_FULL:
             raise
         raise StorageError(f"{str(path)!r} cannot be written: {error.strerror}.") from error
-
-
-def _fetch(storage: Storage, entry: Entry, folder: int, name: str, tally: Tally) -> Mark:
-    for _ in range(TRIES):
-        before = tally.done
-        unfinished = temporary(os.urandom(6).hex())
-        try:
-            mark = _copy(storage, entry, folder, unfinished, tally)
-            now = storage.stat(entry.key)
-            if now != entry:
-                raise Changed(f"The object {entry.key!r} changed while it was read.")
-            if mark.size == entry.size:
-                os.rename(unfinished, name, src_dir_fd=folder, dst_dir_fd=folder)
-                return mark
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(unfinished, dir_fd=folder)
-        tally.add(before - tally.done)
-    raise StorageError(
-        f"The object {entry.key!r} came short {TRIES} times: "
-        f"{mark.size} bytes instead of {entry.size}."
-    )
-
-
-def _copy(storage: Storage, entry: Entry, folder: int, name: str, tally: Tally) -> Mark:
-    digest = hashlib.sha256()
-    try:
-        source = storage.open(entry.key)
-    except NotFound as error:
-        raise Changed(f"The object {entry.key!r} was removed while it was read.") from error
-    with source:
-        target = os.open(name, NEW_FILE, 0o666, dir_fd=folder)
-        try:
-            while piece := source.read(CHUNK):
-                digest.update(piece)
-                write_all(target, piece)
-                tally.add(len(piece))
-            status = os.fstat(target)
-        finally:
-            os.close(target)
-    return Mark(status.st_size, status.st_mtime_ns, digest.hexdigest())
 
 
 def push(
@@ -176,6 +146,8 @@ class _Mirror:
         self._prefix = location.prefix
         self._known = known
         self._final = final
+        self._hands = hands(location.storage)
+        self._there: dict[str, Entry] = {}
         self.problems: dict[str, str] = {}
 
     def run(self, progress: Progressing | None) -> Manifest:
@@ -183,15 +155,28 @@ class _Mirror:
         before = scan(self._folder, warn=False).files
         found = scan(self._folder, warn=self._final)
         new = self._new(found)
+        self._look_at_location(new)
         tally = Tally(sum(found.files[path].size for path in new), progress)
         marks = {path: self._known.files[path] for path in found.files if path in self._known.files}
-        for path in publish_order(new):
-            if mark := self._take(path, before.get(path), tally):
-                marks[path] = mark
+
+        def take(paths: Iterator[str]) -> None:
+            for path in paths:
+                if mark := self._take(path, before.get(path), tally):
+                    marks[path] = mark
+
+        # Rank by rank: what refers waits until all it may refer to is there.
+        for _, paths in groupby(publish_order(new), rank):
+            for some, count in by_size(paths, lambda path: found.files[path].size, self._hands):
+                share(some, take, count)
         for path in found.folders:
             if path not in self._known.folders:
                 self._storage.write(f"{self._prefix}{path}/", b"")
         return Manifest(marks, tuple(found.folders))
+
+    def _look_at_location(self, new: list[str]) -> None:
+        """Learn what is there already, when nothing is known: an earlier attempt was killed."""
+        if new and not self._known.files and self._hands > 1:
+            self._there = {entry.key: entry for entry in self._storage.list(self._prefix)}
 
     def _new(self, found: Scan) -> list[str]:
         return [
@@ -222,10 +207,28 @@ class _Mirror:
         # Clocks of files tick in steps of up to 10 ms: a change in the same step goes unseen.
         fresh = output.seen.mtime_ns > time.time_ns() - _FRESH
         output.told = tally.add
-        entry = self._storage.write(key, cast("BinaryIO", output))
-        if self._storage.stat(key) != entry or entry.size != output.seen.size:
-            raise StorageError(f"The storage did not keep the object {key!r} as it was written.")
+        entry = self._there.get(key)
+        if entry is None or not self._is_there(output, entry):
+            entry = self._storage.write(key, cast("BinaryIO", output))
+            # The service's own sum of what it was sent is as good as another look.
+            kept = output.md5() == entry.etag or self._storage.stat(key) == entry
+            if not kept or entry.size != output.seen.size:
+                raise StorageError(
+                    f"The storage did not keep the object {key!r} as it was written."
+                )
         if changed := output.changed():
             self.problems[path] = f"{path}: changed while it was read"
         mtime_ns = -1 if fresh or changed else output.seen.mtime_ns
         return Mark(entry.size, mtime_ns, output.sha256())
+
+    def _is_there(self, output: Output, entry: Entry) -> bool:
+        """Tell whether the object holds just these bytes; then they are read, not sent."""
+        if entry.size != output.seen.size:
+            return False
+        if not matches(output.beginning(), entry):
+            output.rewind()
+            return False
+        output.rewind()
+        while output.read(CHUNK):
+            pass
+        return True
