@@ -99,6 +99,8 @@ def _arguments(folder: Path) -> list[str]:
         "-filer",
         f"-filer.localSocket={folder / 'filer.sock'}",
         "-s3",
+        "-s3.port.iceberg=0",  # fixed ports else: two services could not run beside each other
+        "-s3.port.lance=0",
         f"-s3.config={folder / 's3.json'}",
         "-master.volumeSizeLimitMB=256",
         "-master.telemetry=false",

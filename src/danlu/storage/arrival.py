@@ -1,6 +1,7 @@
 """One object becomes one file: checked, and whole when it has its name."""
 
 import hashlib
+import io
 import os
 import re
 from contextlib import suppress
@@ -29,7 +30,7 @@ def has_md5(entry: Entry) -> bool:
 
     The sum of a large object costs more than to ask for its etag once more.
     """
-    return entry.size <= ONE_REQUEST and _MD5.fullmatch(entry.etag) is not None
+    return 0 < entry.size <= ONE_REQUEST and _MD5.fullmatch(entry.etag) is not None
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,8 @@ class Arrival:
         if has_md5(entry):
             sums.append(hashlib.md5(usedforsecurity=False))
         try:
-            source = self.storage.open(entry.key)
+            # Of nothing there is nothing to ask for: services answer such a request with an error.
+            source = self.storage.open(entry.key) if entry.size else io.BytesIO()
         except NotFound as error:
             raise Changed(f"The object {entry.key!r} was removed while it was read.") from error
         with source:

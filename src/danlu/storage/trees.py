@@ -225,10 +225,9 @@ class _Mirror:
         """Tell whether the object holds just these bytes; then they are read, not sent."""
         if entry.size != output.seen.size:
             return False
-        if not matches(output.beginning(), entry):
-            output.rewind()
-            return False
+        with output.beginning() as file:
+            same = matches(file, entry)
         output.rewind()
-        while output.read(CHUNK):
+        while same and output.read(CHUNK):
             pass
-        return True
+        return same
