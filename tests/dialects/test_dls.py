@@ -158,6 +158,13 @@ def test_the_environment_is_that_of_the_first_generation():
     assert "S3_ENDPOINT" not in env
 
 
+def test_one_node_has_its_jobs_name_in_the_variable_of_its_address():
+    env = command({**FLOWERS, "name": "flowers"}, host="10.0.0.5", port=2222).env
+
+    assert env["BATCH_flowers.0_HOSTS"] == "10.0.0.5:2222"
+    assert "BATCH_CUSTOM0_HOSTS" not in env
+
+
 def test_a_users_variable_wins():
     assert command({**REQUEST, "env": {"HOME": "/x"}}).env["HOME"] == "/x"
 
