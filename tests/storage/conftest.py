@@ -1,4 +1,4 @@
-"""What tests of the cache share."""
+"""What tests of the cache share, and those of a small S3."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,9 +7,35 @@ import pytest
 
 from danlu.storage.cache import ContentCache
 from danlu.storage.removal import remove
+from danlu.storage.s3 import S3Storage
+from danlu.testing.s3_server import endpoint, serve
+from danlu.testing.s3_service import SmallS3
+from small_s3 import Clock
 
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Iterator[ContentCache]:
     yield ContentCache(tmp_path / "cache", limit=1000)
     remove(tmp_path / "cache")  # read-only folders are more than pytest can tidy up
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def service() -> SmallS3:
+    return SmallS3("bucket")
+
+
+@pytest.fixture
+def url(service: SmallS3) -> Iterator[str]:
+    with serve(service) as url:
+        yield url
+
+
+@pytest.fixture
+def storage(url: str, clock: Clock) -> S3Storage:
+    """A bucket of the small S3, whose patience costs no time."""
+    return S3Storage(endpoint(url), "bucket", patience=clock.patience)

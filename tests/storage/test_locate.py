@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from danlu.errors import NotFound, Refused
+from danlu.settings import Endpoint, Settings
 from danlu.storage.local import FileStorage
 from danlu.storage.locate import Address, Location, Stores, code_uri, file_uri, parse
 from danlu.testing.memory import MemoryStorage
@@ -86,6 +87,24 @@ def test_all_schemes_of_buckets_mean_one_bucket(tmp_path: Path) -> None:
     assert parse("s3://bucket/a/").canonical == parse("obs://bucket/a").canonical
     assert parse("s3://bucket/a//").canonical != parse("obs://bucket/a").canonical
     assert (tmp_path / "buckets" / "bucket").is_dir()
+
+
+def test_a_scheme_with_an_endpoint_means_the_bucket_there(tmp_path: Path) -> None:
+    settings = Settings(
+        home=tmp_path,
+        stores={"obs": Endpoint("https://obs.example.com"), "ks3": Endpoint("https://ks3")},
+    )
+    stores = Stores.of(settings)
+
+    for scheme in ("obs", "s3"):  # one service
+        place = stores.at(f"{scheme}://bucket/a//b")
+        assert repr(place.storage) == "S3Storage('obs.example.com', 'bucket')"
+        assert (place.key, place.uri) == ("a//b", f"{scheme}://bucket/a//b")
+    assert repr(stores.at("ks3://bucket/a").storage) == "S3Storage('ks3', 'bucket')"
+    assert stores.at("obs://bucket").storage is stores.at("s3://bucket/x").storage
+    assert stores.at("obs://bucket").storage is not stores.at("obs://other").storage
+    for uri in ("cos://bucket/a", code_uri(SHA), file_uri(tmp_path)):
+        assert isinstance(stores.at(uri).storage, FileStorage)
 
 
 def test_a_file_uri_is_a_folder_or_a_file(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from danlu.errors import NotFound
 from danlu.storage.s3 import S3Storage
 from danlu.storage.s3_patience import Patience
-from danlu.testing.s3_server import SmallS3, endpoint, serve
+from danlu.testing.s3_server import endpoint, serve
+from danlu.testing.s3_service import SmallS3
 from danlu.testing.storage import BucketContract, StorageContract
 from seaweed import Seaweed
 

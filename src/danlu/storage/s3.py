@@ -33,6 +33,8 @@ class S3Storage:
     mixed. Safe for threads, and in a process that was forked.
     """
 
+    hands = 16  # transfers of small objects at once
+
     def __init__(
         self,
         endpoint: Endpoint,
@@ -112,7 +114,7 @@ class S3Storage:
             if not more:
                 return self._bucket.put(key, first)
             rest = cast("BinaryIO", _Joined(more, stream))
-            return s3_upload.upload(self._bucket.ask, key, first, rest)
+            return s3_upload.upload(self._bucket, key, first, rest)
 
     def create(self, key: str, data: bytes) -> bool:
         _check(key)
@@ -143,7 +145,7 @@ class S3Storage:
         name = f"/{self._bucket.name}/{quoted(key)}"
         with self._telling(to):
             if source.size > s3_upload.LARGEST_COPY:
-                return s3_upload.copy(self._bucket.ask, to, name, source.size)
+                return s3_upload.copy(self._bucket, to, name, source.size)
             answer = self._bucket.ask("PUT", to, None, {"x-amz-copy-source": name})
             return Entry(to, source.size, answers.etag(answer.body))
 
@@ -163,7 +165,7 @@ class S3Storage:
         Returns how many there were. Nothing else ever shows them, and they are paid for.
         """
         with self._telling(prefix):
-            return s3_upload.sweep(self._bucket.ask, prefix, older)
+            return s3_upload.sweep(self._bucket, prefix, older)
 
     def _found(self, key: str, start: int, end: int | None) -> tuple[bytes, int, str] | None:
         if not _possible(key):

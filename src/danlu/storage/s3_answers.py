@@ -1,5 +1,6 @@
 """The XML a service that speaks S3 answers with. Nothing in it is believed unseen."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +21,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Upload:
-    """A multipart upload that has not ended; ``begun`` in seconds since 1970."""
+    """A multipart upload that has not ended; ``begun`` in seconds since 1970, endless if untold."""
 
     key: str
     id: str
@@ -54,7 +55,7 @@ def uploads(body: bytes) -> tuple[list[Upload], str, str]:
         Upload(
             _key(_text(node, "Key"), encoded),
             _text(node, "UploadId"),
-            _time(_text(node, "Initiated")),
+            _time(_text(node, "Initiated"), math.inf),
         )
         for node in _nodes(root, "Upload")
     ]
@@ -86,7 +87,7 @@ def _entry(node: ElementTree.Element, encoded: bool) -> Entry:
         size = int(_text(node, "Size"))
     except ValueError:
         raise StorageError("The listing has an object without a size.") from None
-    modified = int(_time(_text(node, "LastModified"))) * 10**9
+    modified = int(_time(_text(node, "LastModified"), 0.0)) * 10**9
     key = _key(_text(node, "Key"), encoded)
     return Entry(key, size, _text(node, "ETag").strip('"'), modified)
 
@@ -105,11 +106,11 @@ def http_time(text: str) -> int:
         return 0
 
 
-def _time(text: str) -> float:
+def _time(text: str, untold: float) -> float:
     try:
         return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
     except ValueError:
-        return 0.0
+        return untold
 
 
 def _root(body: bytes) -> ElementTree.Element:

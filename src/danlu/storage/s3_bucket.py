@@ -42,6 +42,10 @@ class Bucket:
     ) -> Answer:
         return self._try(lambda: self._wire.request(method, key, query, headers, body))
 
+    def ask_once(self, method: str, key: str, query: dict[str, str]) -> Answer:
+        """For what may be left undone: nobody waits for it."""
+        return self._wire.request(method, key, query)
+
     def head(self, key: str) -> Entry:
         fast = self._fast
         if fast and ordinary(key):

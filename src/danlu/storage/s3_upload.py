@@ -7,15 +7,14 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from danlu.errors import StorageError
 from danlu.storage import s3_answers as answers
 from danlu.storage.api import Entry
 from danlu.storage.s3_answers import Upload
-from danlu.storage.s3_bucket import entry
+from danlu.storage.s3_bucket import Bucket, entry
 from danlu.storage.s3_faults import Fault
-from danlu.storage.s3_wire import Answer
 
 log = logging.getLogger(__name__)
 
@@ -24,21 +23,8 @@ TOGETHER = 4  # parts on their way: what an upload holds in memory
 LARGEST_COPY = 5 << 30  # of one request, as on every service
 STALE = 3600.0  # an upload of the same object that began so long ago was killed
 _DOUBLE = 1000  # parts of one size; at most 10,000 make an object
-_COPIED = 1 << 30
+COPIED = 1 << 30
 _MD5 = re.compile(r"[0-9a-f]{32}")
-
-
-class Ask(Protocol):
-    """One request, tried again as long as the storage has patience."""
-
-    def __call__(
-        self,
-        method: str,
-        key: str = "",
-        query: dict[str, str] | None = None,
-        headers: dict[str, str] | None = None,
-        body: bytes = b"",
-    ) -> Answer: ...
 
 
 def read_fully(stream: BinaryIO, size: int) -> bytes:
@@ -50,40 +36,41 @@ def read_fully(stream: BinaryIO, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def upload(ask: Ask, key: str, first: bytes, rest: BinaryIO) -> Entry:
+def upload(bucket: Bucket, key: str, first: bytes, rest: BinaryIO) -> Entry:
     """Store ``first``, which is one part, and what ``rest`` gives as one object.
 
     What fails is taken back; what was killed is found by :func:`sweep`, and by the next upload
     of the same key an hour later.
     """
-    with contextlib.suppress(Fault):  # a key that may write need not be allowed to list
-        sweep(ask, key, older=STALE, exactly=True)
-    with _begun(ask, key) as identity:
-        size, etags = _send(ask, key, identity, first, rest)
-        return _complete(ask, key, identity, size, etags)
+    # A key that may write need not be allowed to list, nor every service be able to.
+    with contextlib.suppress(Fault, StorageError):
+        sweep(bucket, key, older=STALE, exactly=True)
+    with _begun(bucket, key) as identity:
+        size, etags = _send(bucket, key, identity, first, rest)
+        return _complete(bucket, key, identity, size, etags)
 
 
-def copy(ask: Ask, to: str, source: str, size: int) -> Entry:
+def copy(bucket: Bucket, to: str, source: str, size: int) -> Entry:
     """Copy an object that is too large for one request; ``source`` is its name in a header."""
-    with _begun(ask, to) as identity:
+    with _begun(bucket, to) as identity:
         etags = []
-        for number, start in enumerate(range(0, size, _COPIED), start=1):
-            end = min(start + _COPIED, size) - 1
+        for number, start in enumerate(range(0, size, COPIED), start=1):
+            end = min(start + COPIED, size) - 1
             headers = {
                 "x-amz-copy-source": source,
                 "x-amz-copy-source-range": f"bytes={start}-{end}",
             }
             query = {"partNumber": str(number), "uploadId": identity}
-            etags.append(answers.etag(ask("PUT", to, query, headers).body))
-        return _complete(ask, to, identity, size, etags)
+            etags.append(answers.etag(bucket.ask("PUT", to, query, headers).body))
+        return _complete(bucket, to, identity, size, etags)
 
 
-def unfinished(ask: Ask, prefix: str) -> Iterator[Upload]:
+def unfinished(bucket: Bucket, prefix: str) -> Iterator[Upload]:
     """Yield the uploads of keys with this prefix that have not ended."""
     query = {"uploads": "", "prefix": prefix, "encoding-type": "url"}
     seen: set[tuple[str, str]] = set()
     while True:
-        found, key, identity = answers.uploads(ask("GET", "", query).body)
+        found, key, identity = answers.uploads(bucket.ask("GET", "", query).body)
         yield from (item for item in found if item.key.startswith(prefix))
         if not key or (key, identity) in seen:
             return
@@ -92,7 +79,7 @@ def unfinished(ask: Ask, prefix: str) -> Iterator[Upload]:
 
 
 def sweep(
-    ask: Ask,
+    bucket: Bucket,
     prefix: str,
     older: float,
     exactly: bool = False,
@@ -100,74 +87,77 @@ def sweep(
 ) -> int:
     """Take back uploads that began over ``older`` seconds ago; return how many."""
     gone = 0
-    for item in list(unfinished(ask, prefix)):
+    for item in list(unfinished(bucket, prefix)):
         if now() - item.begun < older or (exactly and item.key != prefix):
             continue
         log.info("unfinished upload taken back key=%r", item.key)
-        _abort(ask, item.key, item.id)
+        _abort(bucket, item.key, item.id)
         gone += 1
     return gone
 
 
 @contextlib.contextmanager
-def _begun(ask: Ask, key: str) -> Iterator[str]:
-    identity = answers.upload_id(ask("POST", key, {"uploads": ""}).body)
+def _begun(bucket: Bucket, key: str) -> Iterator[str]:
+    identity = answers.upload_id(bucket.ask("POST", key, {"uploads": ""}).body)
     if not identity:
         raise StorageError(f"The service began an upload of {key!r} and did not name it.")
     try:
         yield identity
     except BaseException:
         with contextlib.suppress(Exception):
-            _abort(ask, key, identity)
+            _abort(bucket, key, identity)
         raise
 
 
-def _abort(ask: Ask, key: str, identity: str) -> None:
+def _abort(bucket: Bucket, key: str, identity: str) -> None:
     try:
-        ask("DELETE", key, {"uploadId": identity})
+        bucket.ask_once("DELETE", key, {"uploadId": identity})
     except Fault as fault:
         if fault.status != 404:  # done already
             raise
 
 
-def _send(ask: Ask, key: str, identity: str, first: bytes, rest: BinaryIO) -> tuple[int, list[str]]:
+def _send(
+    bucket: Bucket, key: str, identity: str, first: bytes, rest: BinaryIO
+) -> tuple[int, list[str]]:
     """Send all parts; return the size of all and the etag of each."""
 
     def put(number: int, data: bytes) -> str:
-        return ask("PUT", key, {"partNumber": str(number), "uploadId": identity}, None, data).etag
+        return bucket.ask(
+            "PUT", key, {"partNumber": str(number), "uploadId": identity}, None, data
+        ).etag
 
-    sent: list[Future[str]] = []
-    size, number, part = 0, 1, first
+    etags: list[Future[str]] = []
+    going: set[Future[str]] = set()
+    size, part = 0, first
     pool = ThreadPoolExecutor(TOGETHER, "danlu-write")
     try:
         while part:
             size += len(part)
-            sent.append(pool.submit(put, number, part))
-            open_parts = {one for one in sent if not one.done()}
-            if len(open_parts) >= TOGETHER:
-                wait(open_parts, return_when=FIRST_COMPLETED)
-            for one in sent:
-                if one.done():
+            etags.append(pool.submit(put, len(etags) + 1, part))
+            going.add(etags[-1])
+            if len(going) == TOGETHER:
+                done, going = wait(going, return_when=FIRST_COMPLETED)
+                for one in done:
                     one.result()  # a part that failed ends the upload now
-            number += 1
-            part = read_fully(rest, PART << (number // _DOUBLE))
-        return size, [one.result() for one in sent]
+            part = read_fully(rest, PART << (len(etags) // _DOUBLE))
+        return size, [one.result() for one in etags]
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _complete(ask: Ask, key: str, identity: str, size: int, etags: list[str]) -> Entry:
+def _complete(bucket: Bucket, key: str, identity: str, size: int, etags: list[str]) -> Entry:
     together = _together(etags)
     order = answers.completion(etags)
     try:
-        ask("POST", key, {"uploadId": identity}, None, order)
-        found = entry(key, ask("HEAD", key))
+        bucket.ask("POST", key, {"uploadId": identity}, None, order)
+        found = entry(key, bucket.ask("HEAD", key))
         kept = found.size == size
     except Fault as fault:
         if fault.status != 404:
             raise
         # Asked twice because the first answer was lost? Then the object is there, and is ours.
-        found = entry(key, ask("HEAD", key))
+        found = entry(key, bucket.ask("HEAD", key))
         kept = found.size == size and found.etag == together
     if not kept:
         raise StorageError(
