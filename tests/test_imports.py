@@ -1,5 +1,6 @@
 """What a fresh process must not load: start-up time is kept by what is not imported."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -34,6 +35,10 @@ def loaded(code: str) -> set[str]:
         ("import danlu", {"click", "danlu.cli", "danlu.client", "danlu.storage", *NAMES}),
         ("import ti", {"click", "danlu.cli", "danlu.storage", *NAMES - {"ti"}}),
         ("import moxing", {"click", "danlu.cli", "danlu.client", *NAMES - {"moxing"}}),
+        (
+            "import moxing as mox; mox.file.exists('/')",
+            {"click", "danlu.cli", "danlu.client", "botocore", "obstore", *NAMES - {"moxing"}},
+        ),
         ("import danlu_runtime", {"click", "danlu.cli", "danlu.client", "moxing", "ti"}),
         (
             "from danlu.cli.main import main\n"
@@ -42,16 +47,21 @@ def loaded(code: str) -> set[str]:
             {"danlu.client", "danlu.storage", *NAMES},
         ),
     ],
-    ids=["danlu", "ti", "moxing", "danlu_runtime", "danlu --help"],
+    ids=["danlu", "ti", "moxing", "mox.file", "danlu_runtime", "danlu --help"],
 )
 def test_a_fresh_process_loads_nothing_it_does_not_use(code, further):
     assert loaded(code) & (HEAVY | PARTS | further) == set()
 
 
-@pytest.mark.parametrize("name", ["Session", "file"])
-@pytest.mark.parametrize("package", ["ti", "moxing"])
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        *(("ti", "Session"), ("ti", "file"), ("moxing", "run"), ("moxing.framework", "cloud")),
+        *(("moxing.tensorflow", "run"), ("moxing.pytorch", "dist"), ("moxing.mxnet", "run")),
+    ],
+)
 def test_a_name_that_is_not_built_yet_says_so(package, name):
-    module = __import__(package)
+    module = importlib.import_module(package)
 
     with pytest.raises(Unsupported, match=f"not built yet: {package}.{name} is not there"):
         getattr(module, name)

@@ -1,17 +1,26 @@
 """The name scripts of DLS and ModelArts import: files in the object store, and training loops.
 
-Nothing of MoXing is built yet. Every name says so when it is used, and importing costs nothing.
+``mox.file`` is there, from every engine's module; of the rest every name says that it is not
+built yet when it is used. Importing costs nothing.
 """
 
-from typing import NoReturn
+import importlib
+from typing import Any
 
 
-def __getattr__(name: str) -> NoReturn:
+def only(module: str, name: str, built: tuple[str, ...]) -> Any:
+    """Return the submodule ``name`` where it is built, else refuse."""
     if name.startswith("__"):  # asked by Python itself: copy, inspect, `import *`
         raise AttributeError(name)
+    if name in built:
+        return importlib.import_module(f"{module}.{name}")
     from danlu.errors import Unsupported
 
     raise Unsupported(
-        f"MoXing is not built yet: moxing.{name} is not there.",
+        f"MoXing is not built yet: {module}.{name} is not there.",
         hint="data_url and train_url are local directories already: use open() and shutil on them.",
     )
+
+
+def __getattr__(name: str) -> Any:
+    return only("moxing", name, ("file", "framework", "mxnet", "pytorch", "tensorflow"))

@@ -15,7 +15,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from danlu.errors import NotFound, StorageError
 from danlu.storage.api import Entry, Storage
@@ -23,11 +22,11 @@ from danlu.storage.local import FileStorage
 from danlu.storage.locate import Location
 from danlu.storage.paths_browse import Child as Child
 from danlu.storage.paths_browse import browse
-from danlu.storage.paths_file import ObjectFile
+from danlu.storage.paths_file import ObjectFile, ReadFile
 from danlu.storage.paths_glob import Matcher
 from danlu.storage.paths_keys import folders, spellings
+from danlu.storage.paths_place import Path as Path
 from danlu.storage.paths_place import (
-    Path,
     bucket_is_there,
     entry_at,
     file_key,
@@ -229,12 +228,12 @@ def _move(origin: Location, moves: list[tuple[Entry, str]], to: Location) -> Non
     _each(origin.storage.delete, [entry.key for entry, _ in wanted])
 
 
-def open_read(path: Path) -> BinaryIO:
+def open_read(path: Path) -> ReadFile:
     """Open a file to read, seekable; of large ones the next blocks are fetched ahead."""
     location = place(path)
     for key in () if not location.key or location.key.endswith("/") else spellings(location.key):
         try:
-            return location.storage.open(key)
+            return ReadFile(location.storage.open(key), location.uri)
         except NotFound:
             continue
     raise no_file(location)

@@ -1,4 +1,4 @@
-"""An object as a file to write: a draft on this machine, stored when it is flushed or closed."""
+"""An object as a file; to write: a draft on this machine, stored when it is flushed or closed."""
 
 import atexit
 import contextlib
@@ -16,6 +16,23 @@ log = logging.getLogger(__name__)
 
 _IN_MEMORY = 8 << 20
 _CHUNK = 1 << 20
+
+
+class ReadFile(io.BufferedReader):
+    """A file to read that is called by its path, as other files are."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        raw = stream.detach() if isinstance(stream, io.BufferedReader) else stream
+        super().__init__(cast("io.RawIOBase", raw), _CHUNK)
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def mode(self) -> str:
+        return "rb"
 
 
 class ObjectFile(io.BufferedRandom):

@@ -10,6 +10,7 @@ from danlu.storage.api import Entry, Storage
 from danlu.storage.local import FileStorage
 from danlu.storage.locate import BUCKETS, Location, Stores
 from danlu.storage.paths_keys import folders, spellings
+from danlu.storage.s3_faults import NoBucket
 
 Path: TypeAlias = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
@@ -17,21 +18,21 @@ _SCHEMES = "|".join(BUCKETS)
 _REMOTE = re.compile(rf"(?:{_SCHEMES})://", re.IGNORECASE)
 _FOLDED = re.compile(rf"({_SCHEMES}):/(?=[^/])", re.IGNORECASE)
 
-_known: tuple[int, Stores] | None = None  # and the process that read them
+_known: Stores | None = None
 
 
 def stores() -> Stores:
-    """Return the stores of the settings; read once per process."""
+    """Return the stores of the settings; read once. Storages mind a fork themselves."""
     global _known
-    if _known is None or _known[0] != os.getpid():
-        _known = (os.getpid(), Stores.of(load()))
-    return _known[1]
+    if _known is None:
+        _known = Stores.of(load())
+    return _known
 
 
 def use(chosen: Stores | None) -> None:
-    """Take these stores from now on, in this process; None: read the settings again."""
+    """Take these stores from now on; None: read the settings again."""
     global _known
-    _known = None if chosen is None else (os.getpid(), chosen)
+    _known = chosen
 
 
 def text(path: Path) -> str:
@@ -64,9 +65,12 @@ def entry_at(location: Location) -> Entry | None:
 
 def folder_at(location: Location) -> str | None:
     """Return the prefix of the directory a path means, by whichever spelling it is there."""
-    for prefix in folders(location.key):
-        if holds(location.storage, prefix):
-            return prefix
+    try:
+        for prefix in folders(location.key):
+            if holds(location.storage, prefix):
+                return prefix
+    except NoBucket:
+        return None
     return "" if is_bucket(location) and bucket_is_there(location.storage) else None
 
 

@@ -1,0 +1,81 @@
+"""Another service, or other keys, for this process: what a script says wins over the settings."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from danlu.settings import Endpoint, Secret, endpoint_of, load
+from danlu.storage import paths
+from danlu.storage.locate import Stores
+from moxing.framework.file.where import log
+
+_SCHEMES = ("obs", "s3")  # what MoXing knew; ks3 and cos stay as they are
+# Said by scripts about a library that is not there; requests are tried again for minutes anyway.
+_OF_THE_CLIENT = {
+    *("ssl_verify", "long_conn_mode", "retry", "retry_wait", "client_timeout", "list_max_keys"),
+    *("timeout_config", "obs_client_log", "negotiation"),
+}
+
+_chosen: dict[str, Endpoint] = {}
+
+
+def set_auth(
+    ak: str | None = None,
+    sk: str | None = None,
+    server: str | None = None,
+    port: int | None = None,
+    is_secure: bool | None = None,
+    ssl_verify: bool | None = None,
+    long_conn_mode: bool | None = None,
+    path_style: bool | None = None,
+    retry: int | None = None,
+    retry_wait: float | None = None,
+    client_timeout: float | None = None,
+    list_max_keys: int | None = None,
+    **others: Any,
+) -> None:
+    """Use these keys, and this server, for obs:// and s3:// in this process; None keeps all.
+
+    Without ``server``, and without an endpoint in the settings, objects are in the embedded
+    store, which asks for no keys.
+    """
+    client: dict[str, Any] = {
+        "ssl_verify": ssl_verify,
+        "long_conn_mode": long_conn_mode,
+        "retry": retry,
+    }
+    client |= {"retry_wait": retry_wait, "client_timeout": client_timeout}
+    _tell({**client, "list_max_keys": list_max_keys, **others})
+    settings = load()
+    current = _chosen.get("obs") or endpoint_of("obs", settings.stores)
+    if server is None and current is None:
+        if ak or sk:
+            log.info("mox.file.set_auth: the store of this machine needs no keys.")
+        return
+    endpoint = current or Endpoint(endpoint="")
+    if server is not None:
+        endpoint = replace(endpoint, endpoint=_url(server, port, is_secure))
+    if path_style is not None:
+        endpoint = replace(endpoint, addressing="path" if path_style else "virtual")
+    if ak is not None and sk is not None:
+        keys = {"access_key": Secret(ak), "secret_key": Secret(sk), "token": Secret("")}
+        endpoint = replace(endpoint, **keys)
+    _chosen.update(dict.fromkeys(_SCHEMES, endpoint))
+    paths.use(Stores(settings.store, {**settings.stores, **_chosen}))
+
+
+def _url(server: str, port: int | None, is_secure: bool | None) -> str:
+    scheme, found, host = server.rpartition("://")
+    if not found:
+        scheme = "http" if is_secure is False else "https"
+    address = f"{scheme}://{host.rstrip('/')}"
+    return address if port is None else f"{address}:{port}"
+
+
+def _tell(client: Mapping[str, Any]) -> None:
+    given = {name for name, value in client.items() if value is not None}
+    unknown = sorted(given - _OF_THE_CLIENT)
+    if unknown:
+        log.warning("mox.file.set_auth does not know %s: passed over.", ", ".join(unknown))
+    if client.get("ssl_verify") is False:
+        log.warning("mox.file.set_auth: ssl_verify=False is passed over: certificates are checked.")

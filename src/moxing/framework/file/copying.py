@@ -1,0 +1,83 @@
+"""Copies: one file, or all that is below a directory, between any two places."""
+
+import errno
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from danlu.storage import paths
+from danlu.storage.paths import Path
+from moxing.framework.file.errors import MoxFileNotExistsException, translated
+from moxing.framework.file.transfer import Side, run, side
+from moxing.framework.file.trees import Item, below, one
+from moxing.framework.file.where import inside, log, place
+
+THREADS = 16
+
+
+@translated
+def copy(src_url: Path, dst_url: Path, client_id: Any = None) -> None:
+    """Copy one file; into ``dst_url`` where that is a directory. It appears there whole."""
+    (source, from_store), (target, to_store) = place(src_url), place(dst_url)
+    item = one(source, from_store)
+    if item is None:
+        raise _no_file(source, from_store)
+    end = side(inside(target, to_store, source), to_store)
+    run([item], side(source, from_store), end.as_file(), threads=0)
+
+
+@translated
+def copy_parallel(
+    src_url: Path,
+    dst_url: Path,
+    file_list: Iterable[str] | None = None,
+    threads: int = THREADS,
+    is_processing: bool = True,
+    use_queue: bool = True,
+    **_: Any,
+) -> None:
+    """Copy what is in a directory into another, or a single file.
+
+    ``file_list``: only these, by their paths relative to ``src_url``. ``threads=0``: one after
+    the other. There are no processes and no queue to choose: the last two arguments change
+    nothing. The source is never touched; what could not be copied is named in the error.
+    """
+    (source, from_store), (target, to_store) = place(src_url), place(dst_url)
+    if file_list is None and not source.endswith("/") and one(source, from_store):
+        copy(source, target)
+        return
+    start, end = side(source, from_store), side(target, to_store)
+    items = _items(start, file_list)
+    if not items:
+        log.warning("No files to copy: nothing is at %s.", source)
+    if not items or not end.remote:  # in a store the files make the directory
+        end.make_directories()
+    run(items, start, end, threads=max(0, int(threads)))
+
+
+def _items(start: Side, file_list: Iterable[str] | None) -> list[Item]:
+    if file_list is None:
+        if not start.remote:
+            os.stat(start.root)
+        return list(below(start.root, start.remote))
+    found: dict[str, Item] = {}
+    absent = []
+    for name in file_list:
+        items = list(start.named(os.fsdecode(name).lstrip("/")))
+        found.update((item.path, item) for item in items)
+        if not items:
+            absent.append(name)
+    if absent:
+        raise MoxFileNotExistsException(
+            errno.ENOENT, f"{len(absent)} of file_list are not there: {absent[:10]}", start.root
+        )
+    return list(found.values())
+
+
+def _no_file(source: str, from_store: bool) -> OSError:
+    there = paths.is_directory(source) if from_store else os.path.isdir(source)
+    if not there:
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
+    return IsADirectoryError(
+        errno.EISDIR, "It is a directory; copy it with mox.file.copy_parallel", source
+    )

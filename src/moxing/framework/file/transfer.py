@@ -1,0 +1,226 @@
+"""The work of a copy: files side by side, each verified, each whole at its new place or absent."""
+
+import contextlib
+import hashlib
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import BinaryIO, cast
+
+from danlu.errors import DanluError, StorageError
+from danlu.storage import paths
+from danlu.storage.api import Entry
+from danlu.storage.inside import DISK_FULL
+from danlu.storage.local import FileStorage
+from danlu.storage.locate import Location
+from danlu.storage.names import temporary
+from danlu.storage.paths_place import place as location_of
+from moxing.framework.file import trees
+from moxing.framework.file.errors import MoxFileRespException, Response, refusal
+from moxing.framework.file.trees import Item
+from moxing.framework.file.where import joined
+
+log = logging.getLogger("moxing")
+
+TRIES = 3
+_CHUNK = 4 << 20
+_MD5 = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A place files come from or go to; ``location`` is that of a store."""
+
+    root: str
+    location: Location | None
+    single: bool = False  # the place is the file itself
+
+    @property
+    def remote(self) -> bool:
+        return self.location is not None
+
+    def as_file(self) -> "Side":
+        return replace(self, single=True)
+
+    def path(self, item: Item) -> str:
+        return joined(self.root, item.path) if item.path else self.root
+
+    def key(self, item: Item) -> str:
+        """Return the key an item gets here; its own, with what is odd about it."""
+        location = cast("Location", self.location)
+        return location.key if self.single else location.prefix + item.path
+
+    def named(self, name: str) -> Iterator[Item]:
+        return trees.named(self.root, self.remote, name)
+
+    def make_directories(self) -> None:
+        if self.remote:
+            paths.make_directories(self.root)
+        else:
+            os.makedirs(self.root, exist_ok=True)
+
+
+def side(path: str, remote: bool) -> Side:
+    return Side(path, location_of(path) if remote else None)
+
+
+def run(items: list[Item], start: Side, end: Side, *, threads: int) -> None:
+    """Copy all items.
+
+    Raises:
+        OSError: one file could not be copied, or the disk is full; MoxFileRespException with
+            their names where it was one of several.
+    """
+    if start.remote and not end.remote and not end.single:
+        items = trees.as_disk(items, start.root)
+    known = _at_target(end) if len(items) > 1 else {}
+
+    def attempt(item: Item) -> "OSError | DanluError | None":
+        return _attempt(lambda: _copy(item, start, end, known))
+
+    if threads == 0 or len(items) < 2:
+        faults = [attempt(item) for item in items]
+    else:
+        with ThreadPoolExecutor(threads, "mox-copy") as pool:
+            faults = list(pool.map(attempt, items))
+    failed = [(item.path, fault) for item, fault in zip(items, faults, strict=True) if fault]
+    if failed:
+        raise _failure(failed, len(items), start, end)
+
+
+def _attempt(action: Callable[[], None]) -> "OSError | DanluError | None":
+    """Try a few times; return what was wrong at last. The storage itself waits out an outage."""
+    for left in reversed(range(TRIES)):
+        try:
+            action()
+        except OSError as error:  # of this machine: the same again the next time
+            return error
+        except DanluError as error:
+            if not left or not isinstance(error, StorageError):
+                return error
+        else:
+            return None
+    raise AssertionError("unreachable")
+
+
+def _copy(item: Item, start: Side, end: Side, known: dict[str, Entry]) -> None:
+    if item.is_folder:
+        _make_folder(item, end)
+    elif item.entry is None:
+        _from_disk(item, start, end, known)
+    else:
+        storage = cast("Location", start.location).storage
+        if end.location is not None:
+            paths.copy_object(storage, item.entry, end.location.storage, end.key(item))
+        else:
+            _download(start, item.entry, end.path(item))
+
+
+def _make_folder(item: Item, end: Side) -> None:
+    if end.location is not None:
+        end.location.storage.write(end.key(item), b"")
+    else:
+        os.makedirs(end.path(item), exist_ok=True)
+
+
+def _from_disk(item: Item, start: Side, end: Side, known: dict[str, Entry]) -> None:
+    source = start.path(item)
+    if end.location is None:
+        with _appearing(end.path(item)) as unfinished:
+            shutil.copyfile(source, unfinished)
+            shutil.copymode(source, unfinished)
+        return
+    key = end.key(item)
+    with open(source, "rb") as file:
+        there = known.get(key)
+        if there and _same(file, there):
+            return
+        counted = _Counted(file)
+        stored = end.location.storage.write(key, cast("BinaryIO", counted))
+    if stored.size != counted.size:
+        raise StorageError(f"{stored.size} of {counted.size} bytes arrived at {key!r}.")
+
+
+def _download(start: Side, entry: Entry, target: str) -> None:
+    """Bring an object to this machine, unless a copy did before: it left the object's time."""
+    with contextlib.suppress(OSError):
+        there = os.stat(target)
+        if entry.modified and (there.st_size, there.st_mtime_ns) == (entry.size, entry.modified):
+            return
+    storage = cast("Location", start.location).storage
+    with _appearing(target) as unfinished:
+        with storage.open(entry.key) as source, open(unfinished, "wb") as file:
+            shutil.copyfileobj(source, file, _CHUNK)
+            size = file.tell()
+        if size != entry.size:
+            raise StorageError(f"Of {entry.key!r}, {size} of {entry.size} bytes came.")
+        if entry.modified:
+            os.utime(unfinished, ns=(entry.modified, entry.modified))
+
+
+@contextlib.contextmanager
+def _appearing(target: str) -> Iterator[str]:
+    """Give a name to write under; the file gets its own when it is whole."""
+    folder = os.path.dirname(target)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    unfinished = os.path.join(folder, temporary(os.urandom(6).hex()))
+    try:
+        yield unfinished
+        os.replace(unfinished, target)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(unfinished)
+
+
+def _at_target(end: Side) -> dict[str, Entry]:
+    """Return what a service holds already, where that may save sending it again."""
+    if end.location is None or isinstance(end.location.storage, FileStorage):
+        return {}
+    found = end.location.storage.list(end.location.prefix)
+    return {entry.key: entry for entry in found if _MD5.fullmatch(entry.etag)}
+
+
+def _same(file: BinaryIO, there: Entry) -> bool:
+    """Tell whether an object holds what a file does: its etag is then the MD5 of the file."""
+    if os.fstat(file.fileno()).st_size != there.size:
+        return False
+    digest = hashlib.md5(usedforsecurity=False)
+    while piece := file.read(_CHUNK):
+        digest.update(piece)
+    file.seek(0)
+    return digest.hexdigest() == there.etag
+
+
+class _Counted:
+    """A file that says how much of it was read, since it may grow meanwhile."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.size = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self.size += len(data)
+        return data
+
+
+def _failure(
+    failed: "list[tuple[str, OSError | DanluError]]", count: int, start: Side, end: Side
+) -> BaseException:
+    first = failed[0][1]
+    if count == 1 or (isinstance(first, OSError) and first.errno in DISK_FULL):
+        return first
+    told = [f"  {path}: {_sentence(fault)}" for path, fault in failed[:20]]
+    more = [f"  and {len(failed) - 20} more"] if len(failed) > 20 else []
+    text = f"{len(failed)} of {count} files were not copied from {start.root} to {end.root}:"
+    answer = getattr(first if isinstance(first, OSError) else refusal(first), "resp", Response(500))
+    return MoxFileRespException("\n".join([text, *told, *more]), resp=answer)
+
+
+def _sentence(fault: "OSError | DanluError") -> str:
+    return fault.message if isinstance(fault, DanluError) else str(fault)

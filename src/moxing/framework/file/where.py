@@ -1,0 +1,38 @@
+"""Whether a path is one of this machine or of a store; every function takes both."""
+
+import logging
+import os
+
+from danlu.storage import paths
+from danlu.storage.locate import parse
+from danlu.storage.paths import Path
+
+log = logging.getLogger("moxing")
+
+
+def place(url: Path) -> tuple[str, bool]:
+    """Return a path and whether it is in a store; ``file://`` is a path of this machine."""
+    if paths.is_remote(url):
+        return paths.text(url), True
+    path = os.fsdecode(url)
+    return (parse(path).key, False) if path[:7].lower() == "file://" else (path, False)
+
+
+def joined(folder: str, name: str) -> str:
+    """Return the path of a name in a folder, on this machine or in a store."""
+    return f"{folder.rstrip('/') or folder}/{name}" if folder.strip("/") else f"{folder}{name}"
+
+
+def base_name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def inside(target: str, remote: bool, source: str) -> str:
+    """Return where a file copied to ``target`` lies: in it, where that is a directory."""
+    if target.endswith("/") or _is_directory(target, remote):
+        return joined(target, base_name(source))
+    return target
+
+
+def _is_directory(path: str, remote: bool) -> bool:
+    return paths.is_directory(path) if remote else os.path.isdir(path)
