@@ -110,7 +110,8 @@ def children(path: bytes, _: bytes) -> Names:
 
 
 def matching(pattern: bytes, _: bytes) -> Names:
-    return Names(paths.glob(pattern))
+    # TensorFlow writes ``[^a]`` for what is ``[!a]`` here.
+    return Names(paths.glob(pattern.replace(b"[^", b"[!"), hidden=True))
 
 
 # The order is that of shim.c.
