@@ -13,6 +13,7 @@ from typing import Any
 
 from danlu import _endpoints
 from danlu import _values as read
+from danlu._endpoints import SCHEMES as SCHEMES
 from danlu._endpoints import Endpoint as Endpoint
 from danlu._endpoints import endpoint_of as endpoint_of
 from danlu._flavors import FLAVORS as FLAVORS

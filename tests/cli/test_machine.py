@@ -1,9 +1,11 @@
 """settings, doctor, status and completion: what the command line knows of this machine."""
 
+from dataclasses import replace
+
 import pytest
 
 from danlu.cli import checks
-from danlu.settings import load
+from danlu.settings import Endpoint, load
 
 
 @pytest.fixture
@@ -27,6 +29,39 @@ def test_settings_tell_their_origin_and_never_the_token(danlu, home, monkeypatch
     assert rows["code_limit"] == ["default", "128M"]
     assert told["retries"] == {"value": 2, "origin": str(home / "settings.toml")}
     assert "s3cret" not in result.out + str(told)
+
+
+STORE = {"ENDPOINT": "https://obs.example.com", "ACCESS_KEY": "canary", "SECRET_KEY": "canary"}
+
+
+def test_settings_and_doctor_say_where_buckets_lie_and_never_a_key(danlu, home, monkeypatch):
+    embedded = f"embedded store ({home / 'store'})"
+    assert f"s3, obs, ks3, cos: {embedded}" in danlu("settings", "--lang", "en").out
+    assert f"object stores: s3, obs, ks3, cos: {embedded}" in danlu("doctor", "--lang", "en").out
+    for name, value in STORE.items():
+        monkeypatch.setenv(f"DANLU_OBS_{name}", value)
+
+    shown = danlu("settings", "--lang", "en").out
+    told = danlu("settings", "--json").json["stores"]
+    doctor = danlu("doctor", "--lang", "en").out
+
+    assert f"s3, obs: https://obs.example.com; ks3, cos: {embedded}" in shown
+    assert f"s3, obs: https://obs.example.com; ks3, cos: {embedded}" in doctor
+    assert told["origin"] == "environment"
+    assert told["value"]["obs"]["endpoint"] == "https://obs.example.com"
+    assert told["value"]["obs"]["access_key"] == "***"
+    assert "canary" not in shown + str(told) + doctor
+
+
+def test_a_store_that_nothing_can_speak_to_fails(settings, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    assert checks.stores(settings).level == "ok"
+    store = replace(settings, stores={"obs": Endpoint("https://obs.example.com")})
+    finding = checks.stores(store)
+
+    assert finding.level == "fail"
+    assert finding.todo == "pip install 'danlu[s3]'"
 
 
 def test_python_that_is_too_old_fails():
@@ -95,7 +130,7 @@ def test_gpus_are_counted(settings, tmp_path):
 def test_doctor_tells_every_check(danlu, lang):
     result = danlu("doctor", "--lang", lang)
 
-    assert len([line for line in result.out.splitlines() if not line.startswith(" ")]) == 11
+    assert len([line for line in result.out.splitlines() if not line.startswith(" ")]) == 12
     assert "Python" in result.out
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from danlu.cli.setting_text import places_of
 from danlu.settings import GiB, Settings
 from danlu.words import say
 
@@ -151,3 +152,14 @@ def packages(settings: Settings) -> Finding:
     from danlu import __version__
 
     return found("packages", OK, "good", names=", ".join([f"danlu {__version__}", *there]))
+
+
+def stores(settings: Settings) -> Finding:
+    """Which schemes mean a service, and which the store of this machine."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("botocore", "obstore") if find_spec(name) is None]
+    places = places_of(settings)
+    if settings.stores and missing:
+        return found("stores", FAIL, "missing", names=", ".join(missing), places=places)
+    return found("stores", OK, "good", places=places)

@@ -35,6 +35,7 @@ def _findings(session: Session) -> Iterator[Finding]:
     yield checks.python()
     yield checks.packages(settings)
     yield checks.home(settings)
+    yield checks.stores(settings)
     yield checks.disk(settings)
     yield checks.memory()
     yield checks.isolation(settings)

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from danlu.settings import Secret, Settings
+from danlu.settings import SCHEMES, Secret, Settings, endpoint_of
+from danlu.words import say
 
 _SIZES = ("memory", "code_limit", "log_limit", "cache_limit")
 
@@ -18,11 +19,27 @@ def as_text(name: str, settings: Settings) -> str:
         return _binary(value)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if name == "stores":
+        return places_of(settings)
     if isinstance(value, Mapping):
         return ", ".join(value)
     if isinstance(value, tuple):
         return ", ".join(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def places_of(settings: Settings) -> str:
+    """Return where the buckets of each scheme lie: 's3, obs: https://…; ks3, cos: …'."""
+    schemes: dict[str, list[str]] = {}
+    for scheme in SCHEMES:
+        found = endpoint_of(scheme, settings.stores)
+        schemes.setdefault(found.endpoint if found else "", []).append(scheme)
+    return "; ".join(
+        say("settings.endpoint", schemes=", ".join(names), url=url)
+        if url
+        else say("settings.embedded", schemes=", ".join(names), path=settings.store)
+        for url, names in schemes.items()
+    )
 
 
 def as_json(value: Any) -> Any:
