@@ -181,8 +181,11 @@ def _sentence(wanted: str, origin: str, cache: Path, untar: bool, error: Excepti
     name = _names(wanted, origin, untar)[-1 if untar else 0]
     folders = ", ".join([*input_folders(), str(cache)])
     reason = str(error).replace(f"URL fetch failure on {origin}: ", "")
+    # The home of a job is its own and empty: a cache can be filled where there is none.
+    cure = "Put the file into an input of the job."
+    if "DANLU_BOX" not in os.environ:
+        cure = f"Put it into the cache: curl -L --create-dirs -o {cache / name} {origin}"
     return (
         f"{name} is in none of {folders}, and {origin or 'no address'} could not be read "
-        f"({reason}). Put the file into an input of the job, or into the cache: "
-        f"curl -L --create-dirs -o {cache / name} {origin}"
+        f"({reason}). {cure}"
     )

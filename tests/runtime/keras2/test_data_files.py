@@ -99,15 +99,21 @@ def test_the_second_generation_takes_it_too(tf2, home):
     assert len(tf2.keras.datasets.mnist.load_data()[0][0]) == 6
 
 
-def test_what_is_nowhere_is_told_in_one_sentence(tf, home):
+@pytest.mark.parametrize("in_a_job", [True, False])
+def test_what_is_nowhere_is_told_in_one_sentence(tf, home, monkeypatch, in_a_job):
     from keras.datasets import mnist
+
+    if not in_a_job:
+        monkeypatch.delenv("DANLU_BOX")
 
     with pytest.raises(FileNotFoundError) as caught:
         mnist.load_data()
 
     text = str(caught.value)
     assert text.startswith(f"mnist.npz is in none of {home}/input, {home}/home/.keras/datasets,")
-    assert f"curl -L --create-dirs -o {home}/home/.keras/datasets/mnist.npz https://" in text
+    seeds = f"curl -L --create-dirs -o {home}/home/.keras/datasets/mnist.npz https://"
+    assert (seeds in text) is not in_a_job
+    assert text.endswith("Put the file into an input of the job.") is in_a_job
     assert "\n" not in text
 
 
