@@ -21,9 +21,6 @@ _CHUNK = 8 << 20
 # Flushing a file stores all of it again. Beyond this size only when it has grown by an eighth:
 # else a file of events would be sent a thousand times.
 _ALWAYS = 64 << 20
-# Data of a checkpoint is read whole, and large tensors by several threads while the caller holds
-# the GIL (CheckpointReader of TensorFlow 2.21): so it is brought here first.
-_WHOLE = re.compile(rb"\.data-\d{5}-of-\d{5}$")
 # BundleWriter writes to such a name and renames when all is well; nobody else looks for it.
 _TEMPORARY = re.compile(rb"\.tempstate\d+$")
 
@@ -119,8 +116,6 @@ class Draft:
 def open_read(path: bytes) -> tuple[int, int]:
     """Return the number of the file, and its descriptor or -1."""
     opened = Reader(paths.open_read(path))
-    if opened.descriptor < 0 and _WHOLE.search(path):
-        opened = _brought(opened)
     number = next(_numbers)
     _readers[number] = opened
     return number, opened.descriptor
@@ -202,14 +197,3 @@ def store_all() -> list[BaseException]:
 def forked() -> None:
     for opened in (*_readers.values(), *_drafts.values(), *_waiting.values()):
         opened.forked()
-
-
-def _brought(opened: Reader) -> Reader:
-    """Return the same bytes in a file of this machine."""
-    local = tempfile.TemporaryFile(prefix="danlu-")  # noqa: SIM115
-    try:
-        shutil.copyfileobj(opened._stream, local, _CHUNK)
-        local.flush()
-    finally:
-        opened.close()
-    return Reader(local)
