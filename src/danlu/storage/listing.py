@@ -34,16 +34,37 @@ class Listing:
         """Yield what begins with ``prefix`` in the folder at ``path``, whose key is ``folder``."""
         yield from self._folder(path, folder, prefix, (path,))
 
+    def level(self, path: str, folder: str | None, prefix: str) -> Iterator[Entry]:
+        """Yield what is directly in the folder at ``path``, whose key is ``folder``.
+
+        Folders are entries whose key ends in '/', as :meth:`Browsable.children` says.
+        """
+        found = _names(path)
+        if found is None:
+            return
+        if not found and self.folders and folder is not None:
+            yield Entry(f"{folder}/", 0, FOLDER_ETAG)
+        children = [child for entry in found if (child := self._child(entry, folder))]
+        entries = (entry for child in children for entry in self._told(child, prefix))
+        yield from _once(sorted(entries, key=lambda entry: entry.key))
+
+    def _told(self, child: "_Child", prefix: str) -> Iterator[Entry]:
+        if child.folder and child.long:  # what is in it may go on without a slash
+            for entry in self._child_entries(child, prefix, ()):
+                name, slash, _ = entry.key[len(prefix) :].partition("/")
+                yield Entry(f"{prefix}{name}/", 0, "") if slash else entry
+        elif child.key.startswith(prefix):
+            if not child.folder:
+                yield from filter(None, [child.entry()])
+            elif self.folders or _names(child.path):
+                yield Entry(f"{child.key}/", 0, "")
+
     def _folder(
         self, path: str, folder: str | None, prefix: str, above: tuple[str, ...]
     ) -> Iterator[Entry]:
-        try:
-            with os.scandir(path) as scan:
-                found = [entry for entry in scan if not is_temporary(entry.name)]
-        except OSError as error:
-            if error.errno in NOT_THERE:
-                return  # removed since its own folder was read
-            raise
+        found = _names(path)
+        if found is None:
+            return
         if not found and self.folders and folder is not None and f"{folder}/".startswith(prefix):
             yield Entry(f"{folder}/", 0, FOLDER_ETAG)
         children = [child for entry in found if (child := self._child(entry, folder))]
@@ -92,6 +113,17 @@ class Listing:
                 f"The link {path!r} leads out of {self.root!r}, to {target!r}.",
                 hint="Put the files themselves there, or name the other folder in the job.",
             )
+
+
+def _names(path: str) -> "list[os.DirEntry[str]] | None":
+    """Return what is in a folder; None where it was removed since its own folder was read."""
+    try:
+        with os.scandir(path) as scan:
+            return [entry for entry in scan if not is_temporary(entry.name)]
+    except OSError as error:
+        if error.errno in NOT_THERE:
+            return None
+        raise
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +24,7 @@ from danlu.storage.listing import FOLDER_ETAG, Listing, entry_of
 from danlu.storage.names import OBJECT, BucketNames, Names, PlainNames, temporary
 from danlu.storage.slot import Slot
 
+_How = Callable[[Listing, str, str | None, str], Iterator[Entry]]
 _AGAIN = 100  # a folder just made is empty, and may be removed by a delete before it is used
 
 
@@ -47,6 +48,12 @@ class FileStorage:
         return f"FileStorage({str(self.root)!r}, plain={self.plain})"
 
     def list(self, prefix: str = "") -> Iterator[Entry]:
+        return self._listed(prefix, Listing.below)
+
+    def children(self, prefix: str) -> Iterator[Entry]:
+        return self._listed(prefix, Listing.level)
+
+    def _listed(self, prefix: str, how: _How) -> Iterator[Entry]:
         base, slash, _ = prefix.rpartition("/")
         steps = (self._names.split(base) if base else self._first(prefix)) if slash else ()
         if steps is None:
@@ -55,7 +62,7 @@ class FileStorage:
         with self._telling(prefix):
             self._check_inside(path, os.path.realpath(path))
             listing = Listing(str(self.root), self._names, folders=self.plain)
-            yield from listing.below(path, base if slash else None, prefix)
+            yield from how(listing, path, base if slash else None, prefix)
 
     def sizes(self, prefix: str) -> Iterable[tuple[str, int]]:
         return ((entry.key, entry.size) for entry in self.list(prefix))

@@ -71,6 +71,10 @@ class ObjectFile(io.BufferedRandom):
         self._check_readable()
         return super().readline(size)
 
+    def write(self, data: Any, /) -> int:
+        self._draft.changed()
+        return super().write(data)
+
     def flush(self) -> None:
         super().flush()
         self._draft.publish()
@@ -121,7 +125,6 @@ class _Draft(io.RawIOBase):
     def write(self, data: Any) -> int:
         if self._append:
             self._file.seek(0, io.SEEK_END)
-        self._changed_by = os.getpid()
         return self._file.write(data)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
@@ -138,8 +141,13 @@ class _Draft(io.RawIOBase):
             self._file.write(b"\0" * (end - self.tell()))
         self._file.truncate(end)
         self._file.seek(at)
-        self._changed_by = os.getpid()
+        self.changed()
         return end
+
+    def changed(self) -> None:
+        """Say that there is more to store; not by ``write``, which a forked copy of the buffer
+        above calls with what its parent had written."""
+        self._changed_by = os.getpid()
 
     def publish(self) -> None:
         if self.closed or self._changed_by != os.getpid():

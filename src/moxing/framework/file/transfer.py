@@ -27,6 +27,7 @@ from moxing.framework.file.where import joined
 log = logging.getLogger("moxing")
 
 TRIES = 3
+_SETTLED = 60 * 10**9  # nanoseconds; clocks differ
 _CHUNK = 4 << 20
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
@@ -147,10 +148,8 @@ def _from_disk(item: Item, start: Side, end: Side, known: dict[str, Entry]) -> N
 
 def _download(start: Side, entry: Entry, target: str) -> None:
     """Bring an object to this machine, unless a copy did before: it left the object's time."""
-    with contextlib.suppress(OSError):
-        there = os.stat(target)
-        if entry.modified and (there.st_size, there.st_mtime_ns) == (entry.size, entry.modified):
-            return
+    if _is_copy(target, entry):
+        return
     storage = cast("Location", start.location).storage
     with _appearing(target) as unfinished:
         with storage.open(entry.key) as source, open(unfinished, "wb") as file:
@@ -160,6 +159,15 @@ def _download(start: Side, entry: Entry, target: str) -> None:
             raise StorageError(f"Of {entry.key!r}, {size} of {entry.size} bytes came.")
         if entry.modified:
             os.utime(unfinished, ns=(entry.modified, entry.modified))
+
+
+def _is_copy(target: str, entry: Entry) -> bool:
+    with contextlib.suppress(OSError):
+        there = os.stat(target)
+        if entry.modified and (there.st_size, there.st_mtime_ns) == (entry.size, entry.modified):
+            # A service tells whole seconds: what was new when it was copied may be another now.
+            return entry.modified % 10**9 != 0 or there.st_ctime_ns - entry.modified > _SETTLED
+    return False
 
 
 @contextlib.contextmanager

@@ -1,0 +1,124 @@
+"""Files of a bucket as they are read and written."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from danlu.storage import paths
+from danlu.storage.locate import Stores
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path):
+    paths.use(Stores(tmp_path / "store"))
+    yield tmp_path / "store"
+    paths.use(None)
+
+
+def put(path: str, data: bytes = b"1") -> None:
+    with paths.open_write(path) as file:
+        file.write(data)
+
+
+def got(path: str) -> bytes:
+    with paths.open_read(path) as file:
+        return file.read()
+
+
+def test_others_see_a_file_when_it_is_flushed_and_when_it_is_closed():
+    file = paths.open_write("obs://bucket/x")
+    file.write(b"one")
+    assert not paths.exists("obs://bucket/x")
+    file.flush()
+    assert got("obs://bucket/x") == b"one"
+    file.write(b" two")
+    file.close()
+    assert got("obs://bucket/x") == b"one two"
+
+
+def test_an_empty_file_is_stored_too():
+    paths.open_write("obs://bucket/x").close()
+
+    assert paths.stat("obs://bucket/x").size == 0
+
+
+def test_a_discarded_file_leaves_what_was_there():
+    put("obs://bucket/x", b"old")
+    file = paths.open_write("obs://bucket/x")
+    file.write(b"new")
+
+    file.discard()
+
+    assert file.closed
+    assert got("obs://bucket/x") == b"old"
+
+
+def test_a_file_is_changed_in_place_and_cut():
+    put("obs://bucket/x", b"0123456789")
+
+    with paths.open_edit("obs://bucket/x", "r+b") as file:
+        file.seek(2)
+        file.write(b"AB")
+        assert file.read(2) == b"45"
+        file.truncate(5)
+
+    assert got("obs://bucket/x") == b"01AB4"
+
+
+def test_appending_writes_at_the_end_wherever_one_has_read():
+    put("obs://bucket/x", b"one")
+
+    with paths.open_edit("obs://bucket/x", "a+b") as file:
+        file.seek(0)
+        assert file.read(1) == b"o"
+        file.write(b"!")
+
+    assert got("obs://bucket/x") == b"one!"
+
+
+def test_a_file_to_write_is_not_read_and_a_new_one_must_be_new():
+    with paths.open_write("obs://bucket/x") as file, pytest.raises(io.UnsupportedOperation):
+        file.read()
+    with pytest.raises(FileExistsError):
+        paths.open_edit("obs://bucket/x", "xb")
+
+
+def test_a_large_file_leaves_memory_and_comes_back_whole():
+    data = os.urandom(1 << 20) * 9
+    put("obs://bucket/x", data)
+
+    assert got("obs://bucket/x") == data
+
+
+@pytest.mark.parametrize("end", ["", "import sys; sys.exit(3)", "raise SystemError"])
+def test_a_file_nobody_closed_is_stored_when_python_ends(tmp_path, end):
+    script = (
+        "from danlu.storage import paths, paths_file\n"
+        "import io\n"
+        "f = paths.open_write('obs://bucket/x'); f.write(b'bytes')\n"
+        "g = io.TextIOWrapper(paths.open_write('obs://bucket/y')); g.write('text')\n"
+        f"paths_file.close_at_exit(g)\n{end}\n"
+    )
+    env = {**os.environ, "DANLU_HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", script], env=env, check=False, capture_output=True)
+
+    assert got("obs://bucket/x") == b"bytes"
+    assert got("obs://bucket/y") == b"text"
+
+
+def test_a_forked_process_does_not_store_what_its_parent_wrote():
+    file = paths.open_write("obs://bucket/x")
+    file.write(b"mine")
+    if (child := os.fork()) == 0:
+        paths.use(None)
+        try:
+            file.close()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert not paths.exists("obs://bucket/x")
+    file.close()
+    assert got("obs://bucket/x") == b"mine"
