@@ -18,6 +18,7 @@ from danlu_runtime.modelmaker.receiver import Receiver, Shapes
 from danlu_runtime.notes import say
 
 _KEYS = tf.estimator.ModeKeys
+_LARGE = 100 << 20  # bytes of a graph
 
 
 def rehearse(functions: Functions, estimator: Any) -> tuple[Receiver, dict[str, Any]]:
@@ -52,6 +53,8 @@ def _run(
         features, labels = _batch(input_fn(), name, hooks)
         given = labels if mode != _KEYS.PREDICT else None
         spec = _specification(estimator, features, given, mode)
+        if mode == _KEYS.TRAIN:
+            _tell_size(tf.get_default_graph().as_graph_def().ByteSize())
         wanted = {"features": features}
         if mode == _KEYS.PREDICT:
             wanted["predictions"] = spec.predictions
@@ -112,6 +115,16 @@ def _specification(estimator: Any, features: Any, labels: Any, mode: str) -> Any
             hint="Pass mode=mode to tf.estimator.EstimatorSpec.",
         )
     return spec
+
+
+def _tell_size(size: int) -> None:
+    """The manual's own sample has its whole data set in the graph, as a constant."""
+    if size > _LARGE:
+        say(
+            f"train_input_fn has put {size >> 20} MB of data into the graph, and every checkpoint "
+            "and event file holds a copy of it. tf.data.Dataset.from_generator, or files read by "
+            "tf.data, keep it out."
+        )
 
 
 def _check_loss(loss: Any, mode: str) -> None:

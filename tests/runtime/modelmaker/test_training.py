@@ -260,3 +260,17 @@ def test_functions_around_the_model_are_kept_with_it(tf, train):
     source = LINE + "\ndef input_fn(request):\n    return request\n"
 
     assert (newest(train(source)) / "assets.extra" / "model.py").is_file()
+
+
+def test_data_inside_the_graph_is_told(tf, train, capfd):
+    from danlu_runtime.modelmaker import rehearsal
+
+    rehearsal._LARGE = 1 << 20
+    whole = "tf.data.Dataset.from_tensor_slices(({'x': numpy.zeros([1 << 19, 1], 'f')}, "
+
+    train("import numpy\n" + LINE.replace(
+        "tf.data.Dataset.from_tensor_slices(({\"x\": x}, y))",
+        whole + "numpy.zeros(1 << 19, 'f')))",
+    ), train_max_steps=2)  # fmt: skip
+
+    assert "train_input_fn has put 4 MB of data into the graph" in capfd.readouterr().err
