@@ -25,7 +25,7 @@ def moving(what="data_url", *, cached=False):
         (view(phases=[("prepare", 99.0)]), "mnist: prepare  1.0 s"),
         (
             view(phases=[("fetch data_url", 90.0)], transfer=moving()),
-            "mnist: fetch data_url  120.0 MB / 1.2 GB  85.0 MB/s",
+            "mnist: fetch data_url  [##..................]  120.0 MB / 1.2 GB  85.0 MB/s",
         ),
         (
             view(phases=[("fetch data_url", 90.0)], transfer=moving(cached=True)),

@@ -1,4 +1,11 @@
+import io
+
 import pytest
+
+from danlu.cli.bar import Bar
+from danlu.cli.screen import CLEAR, Screen
+from danlu.testing.s3_server import endpoint, serve
+from danlu.testing.s3_service import SmallS3, Stored
 
 
 @pytest.fixture
@@ -90,7 +97,7 @@ def test_a_whole_home_or_machine_is_never_removed(danlu, tree, tmp_path, monkeyp
     monkeypatch.setenv("HOME", str(tmp_path))
 
     with pytest.raises(Refused, match="all you have"):
-        Objects(load())._check_not_everything(place)
+        Objects(load()).check_not_everything(place)
 
 
 @pytest.mark.parametrize(
@@ -115,3 +122,209 @@ def test_a_bucket_of_a_server_elsewhere_is_not_looked_for_here(danlu, tree):
 
     assert result.code == 1
     assert "belongs to the server http://other:9420" in result.err
+
+
+def keys(result, action):
+    return [line["key"] for line in result.ndjson if line.get("action") == action]
+
+
+def test_sync_copies_what_is_new_or_different(danlu, tree):
+    danlu("store", "sync", tree.name, "obs://bucket/in")
+    (tree / "a.txt").write_text("AA")
+    (tree / "new").write_text("n")
+
+    plan = danlu("store", "sync", tree.name, "obs://bucket/in", "--dry-run", "--json")
+    done = danlu("store", "sync", tree.name, "obs://bucket/in", "--json")
+    again = danlu("store", "sync", tree.name, "obs://bucket/in", "--json")
+
+    assert keys(plan, "copy") == keys(done, "copy") == ["in/a.txt", "in/new"]
+    assert plan.ndjson[-1]["dry_run"] is True
+    assert again.ndjson == [{"copied": 0, "same": 4, "removed": 0, "size": 0, "dry_run": False}]
+    assert danlu("store", "cat", "obs://bucket/in/a.txt").out == "AA"
+
+
+def test_sync_removes_only_when_asked(danlu, tree, tmp_path):
+    danlu("store", "sync", tree.name, "obs://bucket/in")
+    danlu("store", "sync", "obs://bucket/in", "back")
+    (tmp_path / "back" / "more" / "deep").mkdir(parents=True)
+    (tmp_path / "back" / "more" / "deep" / "x").write_text("x")
+
+    kept = danlu("store", "sync", "obs://bucket/in", "back")
+    planned = danlu("store", "sync", "obs://bucket/in", "back", "--delete", "-n")
+    assert (tmp_path / "back" / "more" / "deep" / "x").exists()
+    done = danlu("store", "sync", "obs://bucket/in", "back", "--delete")
+
+    assert "0 removed" in kept.err
+    assert planned.out == "remove  more/deep/x\n"
+    assert "1 removed" in done.err
+    assert sorted(path.name for path in (tmp_path / "back").iterdir()) == ["a.txt", "deep", "empty"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "said"),
+    [
+        ("obs://bucket/in", "obs://bucket/in/deep", "lie one in the other"),
+        ("obs://bucket/in", "s3://bucket", "lie one in the other"),
+        ("data 集", "data 集", "lie one in the other"),
+        ("data 集/a.txt", "obs://bucket/x", "is a single object"),
+    ],
+)
+def test_a_sync_that_cannot_be_meant_is_refused(danlu, tree, source, target, said):
+    danlu("store", "cp", tree.name, "obs://bucket/in")
+
+    result = danlu("store", "sync", source, target, "--delete")
+
+    assert result.code == 2
+    assert said in result.err
+    assert danlu("store", "cat", "obs://bucket/in/a.txt").out == "aa"
+
+
+def test_a_removal_may_be_tried_first(danlu, tree):
+    danlu("store", "cp", tree.name, "obs://bucket/in")
+
+    plan = danlu("store", "rm", "-r", "-n", "obs://bucket/in", "--json").json
+
+    assert plan == {"uri": "obs://bucket/in", "removed": 0, "keys": ["in/a.txt", "in/deep/b'c.txt"]}
+    assert danlu("store", "rm", "-n", "obs://bucket/in/a.txt").out == "remove  in/a.txt\n"
+    assert danlu("store", "cat", "obs://bucket/in/a.txt").out == "aa"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("obs://bucket/*.txt", ["a.txt", "b.txt"]),
+        ("obs://bucket/?.txt", ["a.txt", "b.txt"]),
+        ("obs://bucket/[!a].txt", ["b.txt"]),
+        ("obs://bucket/**.txt", ["a.txt", "b.txt", "run-1/c.txt", "run-2/c.txt"]),
+        ("obs://bucket/run-*/c.txt", ["run-1/c.txt", "run-2/c.txt"]),
+        ("obs://bucket/run-*", ["run-1/c.txt", "run-2/c.txt"]),
+    ],
+)
+def test_patterns_name_objects_as_in_a_shell(danlu, tree, pattern, found):
+    for key in ("a.txt", "b.txt", "c.csv", "run-1/c.txt", "run-2/c.txt"):
+        danlu("store", "cp", "data 集/a.txt", f"obs://bucket/{key}")
+
+    listed = danlu("store", "ls", "-r", pattern, "--json").json["objects"]
+
+    assert [item["name"] for item in listed] == [f"obs://bucket/{name}" for name in found]
+
+
+def test_patterns_are_understood_where_objects_are_named(danlu, tree, tmp_path):
+    for key in ("a.txt", "b.txt", "run-1/c.txt", "run-2/c.txt", "odd*key"):
+        danlu("store", "cp", "data 集/a.txt", f"obs://bucket/{key}")
+
+    assert danlu("store", "cat", "obs://bucket/*.txt").out == "aaaa"
+    danlu("store", "cp", "obs://bucket/run-*", "obs://bucket/b.txt", "out")
+    copied = sorted(path.relative_to(tmp_path) for path in (tmp_path / "out").rglob("*.txt"))
+    assert list(map(str, copied)) == ["out/b.txt", "out/run-1/c.txt", "out/run-2/c.txt"]
+    danlu("store", "cp", "data 集/*.txt", "obs://bucket/local/")
+    assert danlu("store", "cat", "obs://bucket/local/a.txt").out == "aa"
+    assert danlu("store", "cat", "obs://bucket/odd*key").out == "aa"
+    assert danlu("store", "du", "obs://bucket/run-*", "--json").ndjson[1]["size"] == 2
+    assert danlu("store", "rm", "obs://bucket/*.txt").code == 0
+    assert danlu("store", "ls", "obs://bucket/*.txt").code == 3
+
+
+def test_the_embedded_store_says_that_it_is(danlu, tree, home):
+    listed = danlu("store", "ls")
+    copied = danlu("store", "cp", tree.name, "obs://bucket/in")
+    missing = danlu("store", "cat", "ks3://other/x")
+
+    assert f"cos://: the embedded store, in {home}/store" in listed.err
+    assert copied.err.endswith("(embedded store)\n")
+    assert "No endpoint is set for this scheme" in missing.err
+
+
+@pytest.fixture
+def service(monkeypatch):
+    """Two services elsewhere, one of OBS and one of KS3, with nothing in them."""
+    small = SmallS3("bucket", "other")
+    with serve(small) as url:
+        for scheme in ("OBS", "KS3"):
+            found = endpoint(url)
+            monkeypatch.setenv(f"DANLU_{scheme}_ENDPOINT", found.endpoint)
+            monkeypatch.setenv(f"DANLU_{scheme}_ACCESS_KEY", found.access_key)
+            monkeypatch.setenv(f"DANLU_{scheme}_SECRET_KEY", found.secret_key)
+        yield small
+
+
+def test_every_command_works_on_a_service_elsewhere(danlu, tree, tmp_path, service):
+    assert danlu("store", "sync", tree.name, "obs://bucket/in").code == 0
+    again = danlu("store", "sync", tree.name, "s3://bucket/in", "--json").ndjson[-1]
+    down = danlu("store", "sync", "obs://bucket/in", "back", "--json").ndjson[-1]
+    same = danlu("store", "sync", "obs://bucket/in", "back", "--json").ndjson[-1]
+
+    assert set(service.buckets["bucket"]) == {"in/a.txt", "in/deep/b'c.txt", "in/empty/"}
+    assert (again["copied"], down["copied"], same["copied"]) == (0, 3, 0)
+    assert (tmp_path / "back" / "deep" / "b'c.txt").read_text() == "bbb"
+    names = [line.split()[-1] for line in danlu("store", "ls", "obs://bucket/in").out.splitlines()]
+    assert names == ["a.txt", "deep/", "empty/"]
+    assert danlu("store", "cat", "obs://bucket/in/*.txt").out == "aa"
+    assert danlu("store", "du", "obs://bucket", "--json").json["size"] == 5
+    assert danlu("store", "rm", "-r", "obs://bucket/in").code == 0
+    assert service.buckets["bucket"] == {}
+
+
+def test_a_copy_within_a_bucket_stays_there(danlu, tree, service):
+    danlu("store", "cp", tree.name, "obs://bucket/in")
+    service.requests.clear()
+
+    assert danlu("store", "cp", "obs://bucket/in", "s3://bucket/out").code == 0
+
+    assert [r.key for r in service.requests if r.method == "GET" and r.key] == []
+    assert service.buckets["bucket"]["out/a.txt"].data == b"aa"
+
+
+def test_a_copy_goes_from_one_service_to_another(danlu, tree, service):
+    danlu("store", "cp", tree.name, "obs://bucket/in")
+
+    assert danlu("store", "sync", "obs://bucket/in", "ks3://other/in").code == 0
+    assert service.buckets["other"]["in/a.txt"].data == b"aa"
+    done = danlu("store", "sync", "obs://bucket/in", "ks3://other/in", "--json").ndjson[-1]
+    assert done["copied"] == 0
+
+
+def test_which_service_a_scheme_means_is_told(danlu, service):
+    found = danlu("store", "ls", "--json").json
+
+    assert found["embedded"] == ["cos"]
+    assert set(found["endpoints"]) == {"obs", "s3", "ks3"}
+    assert "ks3://: http://127.0.0.1" in danlu("store", "ls").err
+
+
+def test_a_service_that_says_no_is_told_in_a_sentence(danlu, tree, service, monkeypatch):
+    monkeypatch.setenv("DANLU_OBS_SECRET_KEY", "wrong")
+
+    result = danlu("store", "cp", tree.name, "obs://bucket/in")
+
+    assert result.code == 1
+    assert "Traceback" not in result.err
+    assert "secret" in result.err
+    assert "wrong" not in result.err
+
+
+def test_a_service_is_reached_beside_a_server_elsewhere(danlu, service):
+    service.buckets["bucket"]["a"] = Stored(b"1", "e", {})
+
+    assert danlu("store", "cat", "obs://bucket/a", "--server", "http://other:9420").out == "1"
+
+
+def test_a_bar_shows_how_far_a_copy_is(tmp_path):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    err = Terminal()
+    now = iter([0.0, 1.0, 1.05, 2.0])
+    with Bar(Screen({}, io.StringIO(), err), "out", lambda: next(now)) as bar:
+        bar(250_000, 1_000_000)
+        bar(300_000, 1_000_000)
+        bar(1_000_000, 1_000_000)
+
+    shown = err.getvalue().split(CLEAR)
+    assert shown == [
+        "",
+        "out  [#####...............]  250.0 kB / 1.0 MB  250.0 kB/s",
+        "out  [####################]  1.0 MB / 1.0 MB  500.0 kB/s",
+        "",
+    ]

@@ -1,4 +1,4 @@
-"""danlu store: objects of the embedded store and files of this machine, by URI or path."""
+"""danlu store: objects of every store and files of this machine, by URI or path."""
 
 import click
 
@@ -16,66 +16,161 @@ def command() -> None:
 
 
 @command.command("ls")
-@click.argument("uri", required=False)
+@click.argument("uris", nargs=-1, metavar="[URI]...")
 @click.option("-r", "--recursive", is_flag=True, help="Everything below.")
 @click.pass_obj
-def ls(session: Session, uri: str | None, recursive: bool) -> None:
-    """List what is at URI; the buckets, if left out."""
-    from danlu.cli.objects import Listed, Objects
+def ls(session: Session, uris: tuple[str, ...], recursive: bool) -> None:
+    """List what is at each URI; the stores and their buckets, if left out."""
+    from danlu.cli.objects import Objects
 
     objects = Objects(session.settings)
-    if uri is None:
-        listed = [Listed(f"obs://{name}/", 0, 0) for name in objects.buckets()]
-    elif recursive:
-        listed = [Listed(path, entry.size) for path, entry in objects.tree(uri)]
-    else:
-        listed = objects.level(uri)
+    if not uris:
+        _list_stores(session, objects.buckets())
+        return
+    places = objects.expand(uris)
+    # One place that was written out needs no repeating; others are told apart by their names.
+    alone = places == list(uris) and len(uris) == 1
+    listed = [item for uri in places for item in objects.listed(uri, recursive, whole=not alone)]
     if session.json:
         session.screen.json({"objects": [vars(item) for item in listed]})
         return
     if not listed:
         session.screen.say("store.nothing")
-    rows = [(size(item.size) if item.count else "", item.name) for item in listed]
-    for line in table(rows):
+    for line in table([(size(item.size) if item.count else "", item.name) for item in listed]):
         session.screen.data(line)
 
 
+def _list_stores(session: Session, buckets: list[str]) -> None:
+    """Show the buckets of the embedded store, and which schemes mean another."""
+    from danlu.settings import endpoint_of
+    from danlu.storage.locate import BUCKETS
+
+    settings = session.settings
+    found = {scheme: endpoint_of(scheme, settings.stores) for scheme in BUCKETS}
+    embedded = [scheme for scheme, endpoint in found.items() if endpoint is None]
+    scheme = embedded[0] if embedded else "obs"
+    listed = [f"{scheme}://{name}/" for name in buckets] if embedded else []
+    elsewhere = {scheme: endpoint.endpoint for scheme, endpoint in found.items() if endpoint}
+    if session.json:
+        session.screen.json(
+            {
+                "objects": [{"name": name, "size": 0, "count": 0} for name in listed],
+                "embedded": embedded,
+                "endpoints": elsewhere,
+            }
+        )
+        return
+    if embedded:
+        schemes = ", ".join(f"{scheme}://" for scheme in embedded)
+        session.screen.say("store.embedded", schemes=schemes, folder=settings.store)
+    for name, url in elsewhere.items():
+        session.screen.say("store.endpoint", scheme=f"{name}://", url=url)
+    if embedded and not listed:
+        session.screen.say("store.nothing")
+    for name in listed:
+        session.screen.data(name)
+
+
 @command.command("cp")
-@click.argument("source")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.argument("target")
 @click.option("-r", "--recursive", is_flag=True, hidden=True, help="A tree is copied anyway.")
 @click.pass_obj
-def cp(session: Session, source: str, target: str, recursive: bool) -> None:
-    """Copy an object or a whole tree from SOURCE to TARGET."""
+def cp(session: Session, sources: tuple[str, ...], target: str, recursive: bool) -> None:
+    """Copy objects and whole trees to TARGET."""
+    from danlu.cli.bar import Bar
+    from danlu.cli.copying import Move, plan_copy, run
     from danlu.cli.objects import Objects
 
-    count = total = 0
-    for came, went, length in Objects(session.settings).copy(source, target):
-        count, total = count + 1, total + length
+    objects = Objects(session.settings)
+    moves = plan_copy(objects, objects.expand(sources), target)
+
+    def told(move: Move) -> None:
         if session.json:
-            session.screen.json({"from": came, "to": went, "size": length})
-        elif session.screen.moves:
-            session.screen.move(f"{count}  {size(total)}  {went}"[:78])
-    session.screen.move("")
+            session.screen.json({"from": move.entry.key, "to": move.key, "size": move.entry.size})
+
+    with Bar(session.screen, target) as bar:
+        done = run(moves, None if session.json else bar, told)
     if not session.json:
-        session.screen.say("store.copied", count=count, size=size(total), target=target)
+        session.screen.say(
+            "store.copied",
+            count=len(done.copied),
+            size=size(done.size),
+            target=target,
+            place=_place(objects.is_embedded(target)),
+        )
+
+
+@command.command("sync")
+@click.argument("source")
+@click.argument("target")
+@click.option("--delete", is_flag=True, help="Remove from TARGET what SOURCE does not have.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be done.")
+@click.pass_obj
+def sync(session: Session, source: str, target: str, delete: bool, dry_run: bool) -> None:
+    """Copy what is new or different in the tree SOURCE to the tree TARGET."""
+    from danlu.cli.bar import Bar
+    from danlu.cli.copying import Move, plan_sync, prune, run
+    from danlu.cli.objects import Objects
+
+    objects = Objects(session.settings)
+    moves, beyond = plan_sync(objects, source, target)
+    if delete:
+        objects.check_not_everything(target)
+
+    def told(move: Move) -> None:
+        if session.json:
+            session.screen.json({"action": "copy", "key": move.key, "size": move.entry.size})
+        elif dry_run:
+            session.screen.data(say("store.would_copy", key=move.key, size=size(move.entry.size)))
+
+    def gone(key: str) -> None:
+        if session.json:
+            session.screen.json({"action": "remove", "key": key})
+        elif dry_run:
+            session.screen.data(say("store.would_remove", key=key))
+
+    with Bar(session.screen, target) as bar:
+        done = run(moves, None if session.json else bar, told, dry=dry_run)
+    removed = prune(objects, source, target, beyond, gone, dry=dry_run) if delete else 0
+    result = {"copied": len(done.copied), "same": len(done.same), "removed": removed}
+    if session.json:
+        session.screen.json({**result, "size": done.size, "dry_run": dry_run})
+        return
+    key = "store.would_sync" if dry_run else "store.synced"
+    place = _place(objects.is_embedded(target))
+    session.screen.say(key, target=target, size=size(done.size), place=place, **result)
+
+
+def _place(embedded: bool) -> str:
+    return f" {say('store.in_embedded')}" if embedded else ""
 
 
 @command.command("rm")
 @click.argument("uris", nargs=-1, required=True, metavar="URI...")
 @click.option("-r", "--recursive", is_flag=True, help="Everything below.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be removed.")
 @click.pass_obj
-def rm(session: Session, uris: tuple[str, ...], recursive: bool) -> None:
+def rm(session: Session, uris: tuple[str, ...], recursive: bool, dry_run: bool) -> None:
     """Remove each URI."""
     from danlu.cli.objects import Objects
 
     objects = Objects(session.settings)
-    for uri in uris:
-        count = objects.remove(uri, recursive=recursive)
-        if session.json:
-            session.screen.json({"uri": uri, "removed": count})
+    for uri in objects.expand(uris):
+        if dry_run:
+            found = objects.removable(uri, recursive=recursive)
+            keys = [entry.key for entry in found if not entry.key.endswith("/")]
         else:
-            session.screen.say("store.removed", uri=uri, count=count)
+            keys = list(objects.remove(uri, recursive=recursive))
+        if session.json and dry_run:
+            session.screen.json({"uri": uri, "removed": 0, "keys": keys})
+        elif session.json:
+            session.screen.json({"uri": uri, "removed": len(keys)})
+        elif not dry_run:
+            session.screen.say("store.removed", uri=uri, count=len(keys))
+        else:
+            for key in keys:
+                session.screen.data(say("store.would_remove", key=key))
 
 
 @command.command("cat")
@@ -86,27 +181,34 @@ def cat(session: Session, uris: tuple[str, ...]) -> None:
     from danlu.cli.objects import Objects
 
     objects = Objects(session.settings)
-    for uri in uris:
+    for uri in objects.expand(uris):
         place = objects.at(uri)
         if place.single() is None:
-            raise NotFound("object", uri, hint=say("store.cat_hint") if place.exists() else "")
+            tree = place.exists()
+            raise (
+                NotFound("object", uri, hint=say("store.cat_hint"))
+                if tree
+                else (objects.missing(uri))
+            )
         with place.storage.open(place.key) as file:
             while block := file.read(1 << 20):
                 session.screen.raw(block)
 
 
 @command.command("du")
-@click.argument("uri")
+@click.argument("uris", nargs=-1, required=True, metavar="URI...")
 @click.pass_obj
-def du(session: Session, uri: str) -> None:
-    """Tell how much is below URI."""
+def du(session: Session, uris: tuple[str, ...]) -> None:
+    """Tell how much is below each URI."""
     from danlu.cli.objects import Listed, Objects
 
-    listed = Objects(session.settings).level(uri)
-    total = Listed(uri, sum(item.size for item in listed), sum(item.count for item in listed))
-    if session.json:
-        session.screen.json({"uri": uri, "size": total.size, "objects": total.count})
-        return
-    rows = [(size(item.size), str(item.count), item.name) for item in (*listed, total)]
-    for line in table(rows):
-        session.screen.data(line)
+    objects = Objects(session.settings)
+    for uri in objects.expand(uris):
+        listed = objects.level(uri)
+        total = Listed(uri, sum(item.size for item in listed), sum(item.count for item in listed))
+        if session.json:
+            session.screen.json({"uri": uri, "size": total.size, "objects": total.count})
+            continue
+        rows = [(size(item.size), str(item.count), item.name) for item in (*listed, total)]
+        for line in table(rows):
+            session.screen.data(line)

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from danlu.cli.units import duration, size
+from danlu.cli.bar import transfer_text
+from danlu.cli.units import duration
 from danlu.words import say
 
 View = Mapping[str, Any]
@@ -95,5 +96,4 @@ def _transfer(task: Mapping[str, Any], phase: Mapping[str, Any]) -> str:
         return say("phase.cached")
     if not transfer["total"]:
         return ""
-    done, total = size(transfer["done"]), size(transfer["total"])
-    return f"{done} / {total}  {size(transfer['rate'])}/s"
+    return transfer_text(transfer["done"], transfer["total"], transfer["rate"])
