@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -95,19 +95,29 @@ def test_a_writer_killed_over_an_old_object_leaves_that_one(
     assert storage.read("out/model") == BIG
 
 
-def test_an_upload_that_may_be_alive_is_left_alone(service: SmallS3, storage: S3Storage) -> None:
-    service.uploads = {"1": Unfinished("model", {}), "2": Unfinished("model-2", {})}
-    service.begun = datetime.now(timezone.utc).isoformat()
+def hours_ago(hours: float) -> str:
+    return (datetime.now(timezone.utc) - timedelta(hours=hours)).isoformat()
 
-    storage.write("model", BIG)
-    assert len(service.uploads) == 2
 
-    service.begun = "2020-01-01T00:00:00.000Z"
-    storage.write("model", BIG)
-    assert [upload.key for upload in service.uploads.values()] == ["model-2"]
+@pytest.mark.parametrize(
+    ("begun", "left"),
+    [
+        (hours_ago(0.9), ["out/model", "out/other", "elsewhere/model"]),
+        (hours_ago(1.1), ["out/other", "elsewhere/model"]),
+        (hours_ago(25), ["elsewhere/model"]),
+        ("some time ago", ["out/model", "out/other", "elsewhere/model"]),
+    ],
+)
+def test_an_upload_takes_back_what_cannot_be_alive_beside_it(
+    service: SmallS3, storage: S3Storage, begun: str, left: list[str]
+) -> None:
+    keys = ("out/model", "out/other", "elsewhere/model")
+    service.uploads = {key: Unfinished(key, {}) for key in keys}
+    service.begun = begun
 
-    service.begun = "some time ago"
-    assert storage.sweep(older=0) == 0
+    storage.write("out/model", BIG)
+
+    assert [upload.key for upload in service.uploads.values()] == left
 
 
 def test_a_source_that_breaks_takes_its_upload_back(service: SmallS3, storage: S3Storage) -> None:

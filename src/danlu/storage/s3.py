@@ -159,13 +159,13 @@ class S3Storage:
                 if not _is_missing(fault):
                     raise
 
-    def sweep(self, prefix: str = "", older: float = 86_400.0) -> int:
+    def sweep(self, prefix: str = "", older: float = s3_upload.DEAD) -> int:
         """Take back uploads of killed writers that began over ``older`` seconds ago.
 
         Returns how many there were. Nothing else ever shows them, and they are paid for.
         """
         with self._telling(prefix):
-            return s3_upload.sweep(self._bucket, prefix, older)
+            return s3_upload.sweep(self._bucket, prefix, lambda _: older)
 
     def _found(self, key: str, start: int, end: int | None) -> tuple[bytes, int, str] | None:
         if not _possible(key):

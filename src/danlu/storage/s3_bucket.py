@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from danlu.errors import Unsupported
 from danlu.settings import Endpoint
 from danlu.storage.api import Entry
 from danlu.storage.s3_answers import http_time
@@ -101,8 +102,14 @@ class Bucket:
         """Return connections of this process: those of its parent are not for its use."""
         lines = self._lines
         if lines is None or lines[0] != os.getpid():
-            wire = Wire(self._endpoint, self.name, self._timeouts)
-            fast = Fast(self._endpoint, self.name, self._timeouts) if usable() else None
+            try:
+                wire = Wire(self._endpoint, self.name, self._timeouts)
+                fast = Fast(self._endpoint, self.name, self._timeouts) if usable() else None
+            except ModuleNotFoundError as error:
+                raise Unsupported(
+                    f"{self.host} cannot be spoken to: {error.name} is not installed.",
+                    hint="pip install 'danlu[s3]'",
+                ) from None
             lines = self._lines = (os.getpid(), wire, fast)
         return lines
 

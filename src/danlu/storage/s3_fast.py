@@ -18,6 +18,7 @@ from danlu.storage.s3_wire import REGION, Timeouts, bucket_url
 
 if TYPE_CHECKING:
     from obstore import GetOptions
+    from obstore.store import S3Credential
 
 _STATUS = re.compile(r"status code: ([0-9]{3})[^:]*:(.*)", re.DOTALL)
 _ODD = re.compile(r"(?:^|/)(?:\.{0,2})(?:/|$)|[\x00-\x1f\x7f]")
@@ -48,20 +49,26 @@ class Fast:
     def __init__(self, endpoint: Endpoint, bucket: str, timeouts: Timeouts) -> None:
         from obstore.store import S3Store
 
-        keys = {
-            "access_key_id": str(endpoint.access_key),
-            "secret_access_key": str(endpoint.secret_key),
-            "token": str(endpoint.token),
-        }
+        def keys() -> "S3Credential":
+            return {
+                "access_key_id": str(endpoint.access_key),
+                "secret_access_key": str(endpoint.secret_key),
+                "token": str(endpoint.token) or None,
+                "expires_at": None,
+            }
+
         virtual = endpoint.addressing == "virtual"
         self._store = S3Store(
             bucket,
-            config={name: value for name, value in keys.items() if value},  # type: ignore[arg-type]
+            # Not as plain values: obstore 0.12 would join them with AWS_SESSION_TOKEN of the
+            # environment, where there is one.
+            credential_provider=keys if endpoint.access_key else None,
             # In the virtual style obstore wants the bucket in the endpoint.
             endpoint=bucket_url(endpoint, bucket) if virtual else endpoint.endpoint,
             region=endpoint.region or REGION,
             virtual_hosted_style_request=virtual,
             skip_signature=not endpoint.access_key,
+            unsigned_payload=False,
             client_options={
                 "allow_http": True,
                 "connect_timeout": timedelta(seconds=timeouts.connect),

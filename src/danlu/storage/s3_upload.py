@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 PART = 8 << 20
 TOGETHER = 4  # parts on their way: what an upload holds in memory
 LARGEST_COPY = 5 << 30  # of one request, as on every service
-STALE = 3600.0  # an upload of the same object that began so long ago was killed
+STALE = 3600.0  # an upload of the same object that began so long ago was killed,
+DEAD = 86_400.0  # and one of its neighbours after so long
 _DOUBLE = 1000  # parts of one size; at most 10,000 make an object
 COPIED = 1 << 30
 _MD5 = re.compile(r"[0-9a-f]{32}")
@@ -39,12 +40,12 @@ def read_fully(stream: BinaryIO, size: int) -> bytes:
 def upload(bucket: Bucket, key: str, first: bytes, rest: BinaryIO) -> Entry:
     """Store ``first``, which is one part, and what ``rest`` gives as one object.
 
-    What fails is taken back; what was killed is found by :func:`sweep`, and by the next upload
-    of the same key an hour later.
+    What fails is taken back at once; what was killed, by a later upload to the same folder.
     """
     # A key that may write need not be allowed to list, nor every service be able to.
     with contextlib.suppress(Fault, StorageError):
-        sweep(bucket, key, older=STALE, exactly=True)
+        folder = "".join(key.rpartition("/")[:2])
+        sweep(bucket, folder, older=lambda found: STALE if found == key else DEAD)
     with _begun(bucket, key) as identity:
         size, etags = _send(bucket, key, identity, first, rest)
         return _complete(bucket, key, identity, size, etags)
@@ -78,21 +79,14 @@ def unfinished(bucket: Bucket, prefix: str) -> Iterator[Upload]:
         query |= {"key-marker": key, "upload-id-marker": identity}
 
 
-def sweep(
-    bucket: Bucket,
-    prefix: str,
-    older: float,
-    exactly: bool = False,
-    now: Callable[[], float] = time.time,
-) -> int:
-    """Take back uploads that began over ``older`` seconds ago; return how many."""
+def sweep(bucket: Bucket, prefix: str, older: Callable[[str], float]) -> int:
+    """Take back uploads that began over ``older(key)`` seconds ago; return how many."""
     gone = 0
     for item in list(unfinished(bucket, prefix)):
-        if now() - item.begun < older or (exactly and item.key != prefix):
-            continue
-        log.info("unfinished upload taken back key=%r", item.key)
-        _abort(bucket, item.key, item.id)
-        gone += 1
+        if time.time() - item.begun >= older(item.key):
+            log.info("unfinished upload taken back key=%r", item.key)
+            _abort(bucket, item.key, item.id)
+            gone += 1
     return gone
 
 

@@ -47,14 +47,18 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def _handle(self) -> None:
-        parts = urlsplit("http://host" + self.path)
+        proxied = not self.path.startswith("/")  # as a proxy: the bucket is in the host
+        parts = urlsplit(self.path if proxied else "http://host" + self.path)
         bucket, _, key = unquote(parts.path)[1:].partition("/")
+        if proxied:
+            bucket, key = parts.netloc.partition(".")[0], unquote(parts.path)[1:]
+        target = f"{parts.path}?{parts.query}"
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self.rfile.read(int(headers.get("content-length") or 0))
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         try:
             reply = self.server.service.answer(
-                bucket, Request(self.command, key, query, headers, body), self.path
+                bucket, Request(self.command, key, query, headers, body), target
             )
         except Reset:
             # Zero seconds of lingering: the kernel sends RST, not FIN.
