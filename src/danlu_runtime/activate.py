@@ -14,6 +14,12 @@ TENSORFLOW = "DANLU_TENSORFLOW"
 CODE = "DANLU_CODE"
 _KERAS_3 = (2, 16)  # the first TensorFlow that came with Keras 3
 _KERAS_2 = ("tf_keras.api._v1.keras", "tf_keras.api._v2.keras")
+# What opens files and must know paths of object stores.
+_STORES = {
+    "tensorflow": "danlu_runtime.tffs:enter",
+    "h5py": "danlu_runtime.tffs.hdf5:enter",
+    "tf_keras.src.saving.saving_api": "danlu_runtime.tffs.keras_weights:enter",
+}
 
 finder = Finder()
 
@@ -60,9 +66,7 @@ def _choose(version: str) -> None:
     # Only where the user asked for nothing: ``-e TF_CPP_MIN_LOG_LEVEL=0`` shows everything.
     quiet = "TF_CPP_MIN_LOG_LEVEL" not in os.environ
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    finder.amend(
-        {"tensorflow": "danlu_runtime.tffs:enter", "h5py": "danlu_runtime.tffs.hdf5:enter"}
-    )
+    finder.amend(_STORES)
     atexit.register(_leave)  # before all others: so it is called after them
     if is_first_generation(version):
         os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")

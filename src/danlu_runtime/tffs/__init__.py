@@ -7,7 +7,9 @@
     files.py        files that TensorFlow has open
     faults.py       which status an error is
     leaving.py      the end of the process, and forks
+    summaries.py    writers of summaries that are left open
     hdf5.py         HDF5 files of Keras, which do not go through TensorFlow
+    keras_weights.py    weights that are several files
 
 docs/design/tensorflow-files.md says why it is made this way.
 """
