@@ -63,7 +63,7 @@ def test_a_key_that_may_only_read_is_told_what_it_may_not(
     assert {key: stored.data for key, stored in service.buckets["bucket"].items()} == {"a": b"x"}
 
 
-@pytest.mark.parametrize("what", {"list", "open", "read", "write", "write a lot", "create"})
+@pytest.mark.parametrize("what", ["list", "open", "read", "write", "write a lot", "create"])
 def test_a_bucket_that_is_not_there_is_told(url: str, clock: Clock, what: str) -> None:
     storage = S3Storage(endpoint(url), "nowhere", patience=clock.patience)
 
