@@ -42,6 +42,12 @@ def store(request: pytest.FixtureRequest, service: SmallS3, own_store: Path) -> 
     yield from open_store(request.param, service, own_store)
 
 
+@pytest.fixture
+def served(service: SmallS3, own_store: Path) -> Iterator[str]:
+    """A folder of ``service``."""
+    yield from open_store("s3", service, own_store)
+
+
 @pytest.fixture(params=["local", "embedded", "s3"])
 def top(
     request: pytest.FixtureRequest, service: SmallS3, own_store: Path, tmp_path: Path

@@ -105,12 +105,16 @@ def objects(path: Path) -> Iterator[tuple[str, Entry]]:
     Marks of directories are among them, and end in '/'.
     """
     location = place(path)
-    prefix = folder_at(location)
-    if prefix is None:
+    found = False
+    for prefix in folders(location.key):
+        for entry in location.storage.list(prefix):
+            found = True
+            if relative := entry.key[len(prefix) :].lstrip("/"):
+                yield relative, entry
+        if found:
+            return
+    if not (is_bucket(location) and bucket_is_there(location.storage)):
         raise no_directory(location)
-    for entry in location.storage.list(prefix):
-        if relative := entry.key[len(prefix) :].lstrip("/"):
-            yield relative, entry
 
 
 def walk(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:

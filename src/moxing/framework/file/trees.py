@@ -1,5 +1,6 @@
 """What there is to copy: every file below a place, from one listing."""
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ def below(path: str, remote: bool) -> Iterator[Item]:
     if not remote:
         yield from _local(path, "", {os.path.realpath(path)})
         return
-    if paths.is_directory(path):
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         yield from (Item(relative, entry) for relative, entry in paths.objects(path))
 
 

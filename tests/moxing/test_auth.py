@@ -1,0 +1,63 @@
+"""Keys and servers that a script names itself."""
+
+import pytest
+
+import moxing as mox
+from danlu.testing.s3_server import serve
+from danlu.testing.s3_service import ACCESS, SECRET
+from moxing.framework.file import auth
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    yield
+    auth._chosen.clear()
+
+
+def test_a_server_and_its_keys_hold_for_both_schemes(service):
+    with serve(service) as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        mox.file.set_auth(
+            ak=ACCESS, sk=SECRET, server=host, port=int(port), is_secure=False, path_style=True
+        )
+        mox.file.write("obs://bucket/x", "1")
+
+        assert mox.file.read("s3://bucket/x") == "1"
+    assert service.buckets["bucket"].keys() == {"x"}
+
+
+def test_other_keys_for_the_server_of_before(service):
+    with serve(service) as url:
+        mox.file.set_auth(ak=ACCESS, sk="wrong", server=url)
+        with pytest.raises(
+            mox.file.MoxFileRespException, match="does not accept the key"
+        ) as caught:
+            mox.file.read("obs://bucket/x")
+        assert caught.value.resp.status == 403
+
+        mox.file.set_auth(ak=ACCESS, sk=SECRET)
+        mox.file.write("obs://bucket/x", "1")
+        assert mox.file.read("obs://bucket/x") == "1"
+
+
+def test_the_embedded_store_needs_no_keys_and_no_key_is_shown(log):
+    mox.file.set_auth(ak="a-key", sk="a-secret")
+    mox.file.write("obs://bucket/x", "1")
+
+    assert mox.file.read("obs://bucket/x") == "1"
+    assert "needs no keys" in log.text
+    assert "a-secret" not in log.text
+
+
+def test_what_it_does_not_know_is_passed_over_and_told(log):
+    mox.file.set_auth(retry=3, timeout_config={"getObjectMetadata": 10}, colour="red")
+
+    assert "does not know colour" in log.text
+
+
+def test_ks3_and_cos_stay_where_they_are(service):
+    with serve(service) as url:
+        mox.file.set_auth(ak=ACCESS, sk=SECRET, server=url)
+        mox.file.write("ks3://bucket/x", "1")
+
+    assert service.buckets["bucket"] == {}
