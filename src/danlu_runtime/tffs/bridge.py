@@ -3,6 +3,8 @@
 ctypes takes the GIL for each. Nothing raised by Python passes into C: it becomes a status.
 """
 
+# For stores; it cannot be loaded any more when Python ends, and a handler may write then.
+import concurrent.futures.thread  # noqa: F401
 import ctypes
 import os
 import sys

@@ -71,7 +71,7 @@ class Draft:
         self._storage, self._key = location.storage, file_key(location)
         self._file = tempfile.TemporaryFile(prefix="danlu-", buffering=0)  # noqa: SIM115
         self._stored = -1  # how many bytes the object has; only ever more are written
-        self._owner = os.getpid()
+        self.owner = os.getpid()
         self._lock = threading.Lock()
         self.path = path
         if append and paths.is_file(path):
@@ -86,7 +86,7 @@ class Draft:
     def store(self, *, complete: bool) -> None:
         """Make the bytes visible; in a process that was forked from the writer's, do nothing."""
         with self._lock:
-            if self._owner != os.getpid() or self._file.closed:
+            if self.owner != os.getpid() or self._file.closed:
                 return
             size = self._size()
             if size == self._stored or not (complete or self._is_worth(size)):
@@ -178,7 +178,8 @@ def drop_draft(path: bytes) -> bool:
 
 
 def has_drafts() -> bool:
-    return bool(_drafts)
+    """Tell whether this process, and not one it was forked from, has files open to write."""
+    return any(draft.owner == os.getpid() for draft in _drafts.values())
 
 
 def store_all() -> list[BaseException]:

@@ -6,6 +6,7 @@ On a disk, C++ writes them when the writer is destroyed; in a store that is too 
 import contextlib
 import gc
 import sys
+from typing import Any
 
 _KINDS = (
     ("tensorflow.python.summary.writer.writer", "FileWriter"),
@@ -18,4 +19,11 @@ def flush_all() -> None:
     wanted = tuple(kind for kind in kinds if kind is not None)
     for writer in [found for found in gc.get_objects() if issubclass(type(found), wanted)]:
         with contextlib.suppress(Exception):  # closed already, or its graph is gone
-            writer.flush()
+            if _can_flush(writer):
+                writer.flush()
+
+
+def _can_flush(writer: Any) -> bool:
+    """Tell a writer whose thread is not here: it belongs to the process we were forked from."""
+    thread = getattr(getattr(writer, "event_writer", None), "_worker", None)
+    return thread is None or bool(thread.is_alive())
