@@ -36,9 +36,10 @@ check: install-dev  ## format, lint, types, who imports whom; no test is run
 	@! grep -rnE "shell *= *True" src || { echo "A shell is never started: pass a list."; exit 1; }
 	$(BIN)/mypy --no-error-summary
 
-bench: install-dev  ## CPU time of the imports, and what watching a training adds; writes bench/results
+bench: install-dev  ## CPU time of the imports, and what watching a training adds, what object stores cost TensorFlow; writes bench/results
 	$(BIN)/python bench/imports.py
 	$(BIN)/python bench/steps.py
+	$(BIN)/python bench/tffs.py
 
 docs: install-dev  ## links, both languages, every command, setting, route and test named
 	$(BIN)/pytest -q tests/test_docs.py tests/test_reference.py tests/test_architecture.py
@@ -62,6 +63,8 @@ $(VENV)/.uv: requirements/bootstrap.lock
 $(VENV)/.run: $(VENV)/.uv requirements/run.lock pyproject.toml
 	$(INSTALL) --require-hashes -r requirements/run.lock
 	$(INSTALL) --no-deps --no-build-isolation --editable .
+	@# TensorFlow's way to object stores. Without a compiler: built or told where it is needed.
+	@$(BIN)/python -m danlu_runtime.tffs.build $(VENV)/lib/danlu >/dev/null 2>&1 || true
 	@touch $@
 
 $(VENV)/.tf: $(VENV)/.run requirements/tf.lock

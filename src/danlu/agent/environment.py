@@ -18,6 +18,7 @@ _KEPT = frozenset(
         *("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH"),
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
         *("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY"),
+        "DANLU_TFFS",  # the library TensorFlow opens object stores with, where it lies elsewhere
     )
 )
 _KEPT_BEGINNINGS = ("LC_", "NVIDIA_")
