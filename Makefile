@@ -36,7 +36,7 @@ check: install-dev  ## format, lint, types, who imports whom; no test is run
 	@! grep -rnE "shell *= *True" src || { echo "A shell is never started: pass a list."; exit 1; }
 	$(BIN)/mypy --no-error-summary
 
-bench: install-dev  ## CPU time of the imports, and what watching a training adds, what object stores cost TensorFlow; writes bench/results
+bench: install-dev  ## imports, watching a training, TensorFlow on object stores; writes bench/results
 	$(BIN)/python bench/imports.py
 	$(BIN)/python bench/steps.py
 	$(BIN)/python bench/tffs.py
