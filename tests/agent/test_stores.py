@@ -1,6 +1,7 @@
 """What a script reaches of the object stores, and where their keys are not."""
 
 import dataclasses
+import itertools
 import json
 import os
 from pathlib import Path
@@ -8,10 +9,15 @@ from pathlib import Path
 import pytest
 
 from danlu.agent.environment import child_environment
-from danlu.job.plan import Command, Place, Task
+from danlu.agent.report import Reporter
+from danlu.job.plan import Command, Fetch, Place, Push, Task
 from danlu.job.state import Reason
 from danlu.settings import Endpoint, Secret, Settings
-from danlu.storage.locate import Stores
+from danlu.storage.locate import Location, Stores
+from danlu.storage.trees import pull
+from danlu.testing.memory import MemoryStorage
+from danlu.testing.s3_server import endpoint, serve
+from danlu.testing.s3_service import Silence, SmallS3
 
 OBS = Endpoint(
     "https://obs.example", "cn-north-4", "virtual", Secret("obs-access"), Secret("obs-secret")
@@ -141,3 +147,104 @@ def test_the_scheme_of_the_url_decides_about_https():
     assert environment({"ks3": KS3}, env=preset)["S3_USE_HTTPS"] == "0"
     assert environment({"ks3": secure}, env=preset)["S3_USE_HTTPS"] == "1"
     assert environment({}, env=preset) | preset == environment({}, env=preset)
+
+
+@pytest.fixture
+def service(monkeypatch):
+    """A store elsewhere that the agent's settings name, with three objects of data."""
+    small = SmallS3("bucket")
+    with serve(small) as url:
+        found = endpoint(url)
+        monkeypatch.setenv("DANLU_OBS_ENDPOINT", found.endpoint)
+        monkeypatch.setenv("DANLU_OBS_ACCESS_KEY", found.access_key)
+        monkeypatch.setenv("DANLU_OBS_SECRET_KEY", found.secret_key)
+        storage = Stores(Path("/none"), {"obs": found}).at("obs://bucket").storage
+        for name in ("a", "b"):
+            storage.write(f"data/{name}", name.encode())
+        storage.write("data/large", bytes(20 << 20))
+        small.requests.clear()
+        yield small
+
+
+DATA = Fetch("obs://bucket/data", "/cache/data", "data")
+OUT = Push("/cache/out", "obs://bucket/out", "out")
+COPY = """
+    import os, shutil
+    shutil.copytree("/cache/data", "/cache/out", dirs_exist_ok=True)
+    print("found", sorted(os.listdir("/cache/out")))
+"""
+
+
+def gets(service):
+    return [request.key for request in service.requests if request.method == "GET" and request.key]
+
+
+def test_a_second_job_on_the_same_data_fetches_nothing(bench, service):
+    first = bench.plan(COPY, fetch=(DATA,), push=(OUT,))
+    assert bench.run(first).reason is Reason.DONE, bench.log(first)
+    assert service.buckets["bucket"]["out/large"].data == bytes(20 << 20)
+    service.requests.clear()
+    bench.job_id = bench.job_id[::-1]
+    second = bench.plan(COPY, fetch=(DATA,), push=(OUT,))
+
+    outcome = bench.run(second)
+
+    assert outcome.reason is Reason.DONE, bench.log(second)
+    assert "found ['a', 'b', 'large']\n" in bench.log(second)
+    assert "data: 21.0 MB, cached" in bench.log(second)
+    assert gets(service) == []
+    # What the first one stored is there: it is looked at, and not sent.
+    assert {request.method for request in service.requests if request.key} <= {"HEAD"}
+    assert outcome.pushed_files == 3
+
+
+def test_a_fetch_that_was_killed_goes_on_where_it_was(bench, service, until):
+    third = f"bytes={16 << 20}-{(20 << 20) - 1}"  # of three requests for the large object
+
+    def hang(request):
+        if request.headers.get("range") == third:
+            raise Silence
+
+    service.faults.append(hang)
+    first = bench.plan(COPY, fetch=(DATA,), push=(OUT,))
+    agent = bench.start(first)
+    trees = bench.home / "cache" / "trees"
+    until(lambda: any(path.stat().st_size == 16 << 20 for path in trees.glob(".part-*/.danlu-*")))
+    agent.kill()
+    agent.wait()
+    service.faults.clear()
+    service.requests.clear()
+
+    again = bench.plan(COPY, fetch=(DATA,), push=(OUT,), attempt=2)
+    outcome = bench.run(again)
+
+    assert outcome.reason is Reason.DONE, bench.log(again)
+    # To open an object is to ask for its beginning.
+    asked = [r for r in service.requests if r.method == "GET" and r.key in KEYS]
+    ranges = {request.headers.get("range") for request in asked}
+    assert ranges == {f"bytes=0-{(8 << 20) - 1}", third}
+    assert {request.key for request in asked} == {"data/large"}
+    assert service.buckets["bucket"]["out/large"].data == bytes(20 << 20)
+
+
+KEYS = {"data/a", "data/b", "data/large"}
+
+
+def test_how_far_a_transfer_is_is_told_in_the_job(bench):
+    """Each time the clock is asked, a second has gone."""
+    files = bench.plan()
+    seconds = itertools.count()
+    report = Reporter(files, clock=lambda: float(next(seconds)))
+    storage = MemoryStorage([("data/a", b"x" * 100), ("data/b", b"x" * 300)])
+    report.begin("fetch data")
+
+    pull(
+        Location(storage, "data", "obs://bucket/data"),
+        bench.home / "to",
+        report.transfer("data", lambda: None),
+    )
+
+    told = files.progress()
+    assert told.phases[-1].name == "fetch data"
+    assert (told.transfer.what, told.transfer.done, told.transfer.total) == ("data", 400, 400)
+    assert told.transfer.rate == 400 / 3  # told at the beginning, and after each object
