@@ -1,11 +1,17 @@
 """The name scripts of DLS and ModelArts import: files in the object store, and training loops.
 
 ``mox.file`` is there, from every engine's module; of the rest every name says that it is not
-built yet when it is used. Importing costs nothing.
+built yet when it is used. Importing loads nothing.
 """
 
 import importlib
+import logging
+import os
 from typing import Any
+
+if not os.environ.get("MOX_SILENT_MODE") and logging.getLogger().level == logging.WARNING:
+    # Scripts show their steps with logging.info and leave it to MoXing that it is heard.
+    logging.getLogger().setLevel(logging.INFO)
 
 
 def only(module: str, name: str, built: tuple[str, ...]) -> Any:
