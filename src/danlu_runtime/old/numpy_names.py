@@ -12,6 +12,7 @@ import functools
 from types import ModuleType
 from typing import Any
 
+from danlu_runtime.old import numpy_arguments
 from danlu_runtime.old.names import called_by_own_code, mapped, put_back
 
 _BUILTIN = {"float": float, "int": int, "object": object, "str": str, "complex": complex,
@@ -32,6 +33,8 @@ def restore(np: Any) -> None:
     put_back(np, {name: functools.partial(_same, kind) for name, kind in _BUILTIN.items()})
     put_back(np, {old: functools.partial(getattr, np, new) for old, new in _RENAMED.items()})
     put_back(np, {name: functools.partial(_same, make) for name, make in _functions(np).items()})
+    put_back(np, {"cast": functools.partial(numpy_arguments.Cast, np)})
+    numpy_arguments.accept(np)
     _take_newshape(np)
     _take_ragged(np)
     _load_objects(np)
@@ -173,4 +176,4 @@ def _has_objects(np: Any, archive: Any) -> bool:
 
 def module_names(np: ModuleType) -> list[str]:
     """Return every name that ``restore`` puts back."""
-    return sorted({*_BUILTIN, *_RENAMED, *_functions(np)})
+    return sorted({*_BUILTIN, *_RENAMED, *_functions(np), "cast"})

@@ -30,6 +30,13 @@ VALUES = {
     "np.array([[1], [1, 2]]).dtype": "object",
     "np.asarray([[1], [1, 2]]).shape": "(2,)",
     "np.bool(1)": "True",
+    "np.cast['int32']([1.7]).dtype": "int32",
+    "np.cast[np.float32](2).tolist()": "2.0",
+    "np.vstack(np.ones(2) for _ in range(3)).shape": "(3, 2)",
+    "np.hstack(map(np.ones, [1, 2])).shape": "(3,)",
+    "np.linspace(0, 1, 5.0).tolist()": "[0.0, 0.25, 0.5, 0.75, 1.0]",
+    "len(np.linspace(0, 1, num=np.float64(3.9)))": "3",
+    "np.ptp([1, 4])": "3",
 }
 
 
@@ -41,6 +48,9 @@ def test_every_name_gives_what_it_gave(task):
 
     assert dict(zip(VALUES, printed, strict=True)) == VALUES
     assert ("train.py", 3, "numpy.float read as float") in task.notes("mapped")
+    texts = [text for _, _, text in task.notes("mapped")]
+    assert texts.count("np.linspace(num=5.0) read as num=5") == 1
+    assert "np.vstack of an iterator read as np.vstack of a list" in texts
 
 
 def test_a_library_does_not_get_arrays_of_objects_it_did_not_ask_for(task):
