@@ -89,6 +89,14 @@ def test_a_single_file_is_copied_to_a_name_or_into_a_directory(ends):
     assert held(end) == {"a.txt": "1", "b.txt": "22", "sub/copy": "1", "sub/copy_parallel": "1"}
 
 
+def test_a_file_is_copied_into_a_bucket_that_is_new(here):
+    (here / "a").write_text("1")
+
+    mox.file.copy(here / "a", "obs://fresh")
+
+    assert mox.file.list_directory("obs://fresh") == ["a"]
+
+
 def test_a_directory_is_not_copied_as_a_file(ends):
     start, end = fill(ends[0]), ends[1]
 

@@ -1,5 +1,7 @@
 """Whole files, on this machine and in stores alike."""
 
+import pickle
+
 import pytest
 
 import moxing as mox
@@ -63,6 +65,14 @@ def test_what_a_store_has_not_is_an_answer_of_404_too(store):
 
     assert (caught.value.resp.status, caught.value.resp.errorCode) == (404, "NoSuchKey")
     assert str(caught.value.resp).startswith("stat:404 errorCode:NoSuchKey errorMessage:")
+
+
+def test_what_is_raised_crosses_processes(store):
+    with pytest.raises(mox.file.MoxFileRespException) as caught:
+        mox.file.read(f"{store}/none")
+
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (copy.resp, copy.filename) == (caught.value.resp, f"{store}/none")
 
 
 def test_directories_are_made_with_those_above_and_once_more(top):

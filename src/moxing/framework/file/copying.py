@@ -31,7 +31,7 @@ def copy_parallel(
     src_url: Path,
     dst_url: Path,
     file_list: Iterable[str] | None = None,
-    threads: int = THREADS,
+    threads: int | None = THREADS,
     is_processing: bool = True,
     use_queue: bool = True,
     **_: Any,
@@ -52,7 +52,7 @@ def copy_parallel(
         log.warning("No files to copy: nothing is at %s.", source)
     if not items or not end.remote:  # in a store the files make the directory
         end.make_directories()
-    run(items, start, end, threads=max(0, int(threads)))
+    run(items, start, end, threads=max(0, int(threads or 0)))
 
 
 def _items(start: Side, file_list: Iterable[str] | None) -> list[Item]:

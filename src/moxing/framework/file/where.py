@@ -35,4 +35,6 @@ def inside(target: str, remote: bool, source: str) -> str:
 
 
 def _is_directory(path: str, remote: bool) -> bool:
-    return paths.is_directory(path) if remote else os.path.isdir(path)
+    if not remote:
+        return os.path.isdir(path)
+    return path.count("/") == 2 or paths.is_directory(path)  # a bucket is one, even a new one
