@@ -70,3 +70,20 @@ def test_a_name_that_is_not_built_yet_says_so(package, name):
 @pytest.mark.parametrize("package", ["ti", "moxing"])
 def test_python_may_ask_a_package_for_names_of_its_own(package):
     assert not hasattr(__import__(package), "__wrapped__")
+
+
+def test_an_agent_speaks_to_no_service_it_does_not_use(tmp_path):
+    code = (
+        "from pathlib import Path\n"
+        "import danlu.agent.life, danlu.agent.fetch, danlu.agent.mirror\n"
+        "from danlu.settings import Endpoint, Settings\n"
+        "from danlu.storage.cache import ContentCache\n"
+        "from danlu.storage.locate import Stores\n"
+        f"home = Path({str(tmp_path)!r})\n"
+        "stores = Stores.of(Settings(home, stores={'ks3': Endpoint('http://127.0.0.1:9')}))\n"
+        "place = stores.at('obs://bucket/data')\n"
+        "place.storage.write('data/a', b'1')\n"
+        "ContentCache(home / 'cache', 1000).tree(place, 'job')"
+    )
+
+    assert loaded(code) & {"botocore", "obstore", "asyncio", "click"} == set()
