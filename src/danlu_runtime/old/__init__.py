@@ -17,8 +17,10 @@ _STDLIB = (
     *("base64", "cgi", "collections", "fractions", "inspect", "locale", "operator", "platform"),
     *("time", "itertools", "os", "string", "sys", "types", "urllib"),
 )
+_ARGUMENTS = ("json", "random", "threading")
 AFTER: dict[str, str] = {
     **{name: "danlu_runtime.old.stdlib:restore" for name in _STDLIB},
+    **{name: f"danlu_runtime.old.stdlib_arguments:restore_{name}" for name in _ARGUMENTS},
     "cv2": "danlu_runtime.old.cv2_names:restore",
     "matplotlib": "danlu_runtime.old.matplotlib_names:restore",
     "matplotlib.cm": "danlu_runtime.old.matplotlib_names:restore_cm",
@@ -91,7 +93,7 @@ PYTHON2: dict[str, str] = {
 
 def amend_loaded(after: Mapping[str, str] = AFTER) -> None:
     """Put names back into the modules that Python itself has loaded before any import hook."""
-    for name in _STDLIB:
+    for name in (*_STDLIB, *_ARGUMENTS):
         if name in sys.modules and name in after:
             module, _, function = after[name].partition(":")
             __import__(module)

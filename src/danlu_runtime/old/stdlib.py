@@ -47,9 +47,15 @@ _OWN = {
         **{"uppercase": "string:ascii_uppercase", "maketrans": "builtins:str.maketrans"},
         **{"atoi": "builtins:int", "atof": "builtins:float", "atol": "builtins:int"},
         **{"join": "danlu_runtime.old.stdlib_functions:join"},
+        **{"joinfields": "danlu_runtime.old.stdlib_functions:join"},
+        **{"splitfields": "builtins:str.split"},
         **{
             name: f"builtins:str.{name}"
-            for name in ("split", "replace", "strip", "lower", "upper", "find", "zfill", "rjust")
+            for name in (
+                *("split", "replace", "strip", "lower", "upper", "find", "zfill", "rjust"),
+                *("lstrip", "rstrip", "rsplit", "rfind", "index", "rindex", "count", "ljust"),
+                *("center", "capitalize", "swapcase", "expandtabs", "translate"),
+            )
         },
     },
     "sys": {
