@@ -1,11 +1,22 @@
 """Names and orders of arguments from before TensorFlow 1.0, which scripts of 2016 still have."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from danlu_runtime.tf1 import before_one_calls
+
+# These took one matrix, or one signal; from 1.0 on they take a batch of them too.
+_BATCHES = (
+    *("cholesky", "cholesky_solve", "self_adjoint_eig", "self_adjoint_eigvals", "svd"),
+    *("matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part"),
+    *("matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls"),
+    *("matrix_transpose", "matrix_triangular_solve"),
+    *("fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d"),
+)
+_SUMMARIES = ("histogram_summary", "image_summary", "scalar_summary")
 _RENAMED = {
-    "batch_cholesky": "cholesky",
-    "batch_matmul": "matmul",
+    **{f"batch_{name}": name for name in _BATCHES},
     "complex_abs": "abs",
     "inv": "reciprocal",
     "listdiff": "setdiff1d",
@@ -17,9 +28,6 @@ _RENAMED = {
     "select": "where",
     "sub": "subtract",
     "unpack": "unstack",
-    "histogram_summary": "summary.histogram",
-    "image_summary": "summary.image",
-    "scalar_summary": "summary.scalar",
 }
 
 
@@ -36,7 +44,11 @@ def _renamed(path: str) -> Callable[[], Any]:
 
 
 # Name in ``tf`` -> what gives it.
-OLDER: dict[str, Callable[[], Any]] = {old: _renamed(new) for old, new in _RENAMED.items()}
+OLDER: dict[str, Callable[[], Any]] = {
+    **{old: _renamed(new) for old, new in _RENAMED.items()},
+    **{name: partial(before_one_calls.summary, name) for name in _SUMMARIES},
+    "batch_matmul": lambda: before_one_calls.batch_matmul,
+}
 
 
 def accept() -> None:
@@ -50,6 +62,7 @@ def accept() -> None:
     setattr(tf.nn, sparse, _logits_first(getattr(tf.nn, sparse)))
     tf.concat = _number_first(tf.concat)
     tf.split = _split(tf.split)
+    before_one_calls.accept()
 
 
 def _logits_first(loss: Callable[..., Any]) -> Callable[..., Any]:
