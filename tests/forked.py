@@ -109,6 +109,7 @@ def _run(node: str, folder: str) -> int:
     null = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((null, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
+    os.environ["DANLU_STORE"] = f"{folder}/store"  # never that of whoever runs the tests
     options = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-W", "ignore"]
     code = pytest.main([*options, f"--basetemp={folder}/tmp", node])
     sys.stdout.flush()

@@ -20,6 +20,8 @@ _STORES = {
     "h5py": "danlu_runtime.tffs.hdf5:enter",
     "tf_keras.src.saving.saving_api": "danlu_runtime.tffs.keras_weights:enter",
 }
+# Two, written as nobody else writes it: a child that inherits it can tell that it is not a wish.
+_OUR_LEVEL = "02"
 
 finder = Finder()
 
@@ -64,8 +66,8 @@ def _leave() -> None:
 
 def _choose(version: str) -> None:
     # Only where the user asked for nothing: ``-e TF_CPP_MIN_LOG_LEVEL=0`` shows everything.
-    quiet = "TF_CPP_MIN_LOG_LEVEL" not in os.environ
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    quiet = os.environ.get("TF_CPP_MIN_LOG_LEVEL", _OUR_LEVEL) == _OUR_LEVEL
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", _OUR_LEVEL)
     finder.amend(_STORES)
     atexit.register(_leave)  # before all others: so it is called after them
     if is_first_generation(version):

@@ -111,18 +111,16 @@ def test_pins_that_contradict_each_other_are_relaxed_from_the_last(bench, index,
 
 
 def test_old_names_and_parts_of_python(bench, index, asking):
-    wheel(index, "scikit-learn", "1.9", {"sklearn/__init__.py": ""})
+    wheel(index, "scikit-image", "1.9", {"skimage/__init__.py": ""})
     wheel(index, "needy", "1.0", requires=["futures", "enum34; python_version < '4'"])
-    files = asking(bench, "import sklearn, needy", "sklearn==0.0\nfutures==3.0\nneedy\n")
+    files = asking(bench, "import skimage, needy", "skimage==0.0\nfutures==3.0\nneedy\n")
 
     outcome = bench.run(files)
 
     log = bench.log(files)
     assert outcome.reason is Reason.DONE, log
-    assert (
-        "sklearn==0.0 (requirements.txt line 1): scikit-learn 1.9 is used, as it is called now"
-        in log
-    )
+    renamed = "scikit-image 1.9 is used, as it is called now"
+    assert f"skimage==0.0 (requirements.txt line 1): {renamed}" in log
     assert "futures==3.0 (requirements.txt line 2): not needed" in log
 
 

@@ -76,8 +76,19 @@ def test_a_variable_of_the_users_own_wins_over_the_quiet_one(person):
     person.script("import os\nprint('level', os.environ['TF_CPP_MIN_LOG_LEVEL'])")
     words = ["run", "code", "--framework-version", "1.14"]
 
-    assert "level 2" in person.types(*words).stdout
+    assert "level 02" in person.types(*words).stdout
     assert "level 0" in person.types(*words, "-e", "TF_CPP_MIN_LOG_LEVEL=0").stdout
+
+
+def test_a_launcher_gives_what_it_starts_the_tensorflow_of_the_code_around_it(person):
+    person.script("import tensorflow as tf\nprint('sees', tf.__version__)\ntf.placeholder")
+    person.script(
+        "import subprocess, sys\nsubprocess.check_call([sys.executable, 'train.py'])", "go.py"
+    )
+
+    done = person.types("python", "go.py", cwd=person.folder / "code")
+
+    assert "sees 1.15.5" in done.stdout
 
 
 def test_code_runs_in_the_terminal_as_in_a_job(old):

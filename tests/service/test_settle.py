@@ -176,12 +176,21 @@ def test_code_for_tensorflow_2_sees_that(house, request_of):
 
 
 def test_code_of_keras_alone_sees_tensorflow_2_with_keras_2(house, request_of):
-    house.put("obs://bucket/code/train.py", b"from keras.models import Sequential\n")
+    house.put("obs://bucket/code/train.py", b"from tensorflow.keras.models import Sequential\n")
 
     planned = house.service.plan(request_of)
 
     assert planned.job.spec.tensorflow == "2.15.0"
-    assert "train.py:1 imports keras.models.Sequential" in planned.job.notes[0]
+    assert "train.py:1 imports tf.keras.models.Sequential" in planned.job.notes[0]
+
+
+def test_the_package_keras_sees_tensorflow_1(house, request_of):
+    house.put("obs://bucket/code/train.py", b"from keras.models import Sequential\n")
+
+    planned = house.service.plan(request_of)
+
+    assert planned.job.spec.tensorflow == "1.15.5"
+    assert "imports keras.models.Sequential, which ran on TensorFlow 1" in planned.job.notes[0]
 
 
 def test_code_without_tensorflow_is_left_alone(house, request_of):

@@ -121,9 +121,9 @@ def choose(given: str, target: Target) -> Choice:
         return version_choice.of_file(Path(target.words[0]))
     if target.kind == "other":
         return Choice(TENSORFLOW_1, "")
-    code = {"<string>": target.words[1]}
     if target.kind == "module":
-        code = versions.follow(target.words[1], version_choice.reader(Path.cwd()))
+        return version_choice.of_entry(target.words[1], Path.cwd())
+    code = {"<string>": target.words[1]}
     return version_choice.told(versions.decide(code) or versions.Found())
 
 

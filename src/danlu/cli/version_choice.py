@@ -1,8 +1,10 @@
 """TensorFlow 1 or 2 for code on this machine: what a job of it would see, and why."""
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from danlu.cli.code import Code
@@ -13,6 +15,8 @@ from danlu.service import versions
 from danlu.words import say
 
 _FILE, _ALL = 256 << 10, 1 << 20  # bytes of text looked at, as a server does
+_FOLDERS = 200  # a script may lie in somebody's home
+_STARTS = re.compile(r"\bsubprocess\b|\bos\.(system|popen|exec|spawn)")
 _PASSED = ("node_modules", "site-packages", "__pycache__", "venv")
 
 
@@ -57,9 +61,20 @@ def of_code(code: Code, seen: Seen, entry: str) -> Choice:
 
 
 def of_file(path: Path) -> Choice:
-    """Return what a script and the modules it imports say; nothing else is read."""
-    reached = versions.follow(path.name, reader(path.parent))
-    return told(versions.decide(reached) or versions.Found())
+    """Return what a script and the modules it imports say."""
+    return of_entry(path.name, path.parent)
+
+
+def of_entry(entry: str, folder: Path) -> Choice:
+    """Return what a file or module and what it imports say.
+
+    One that starts other programs and says nothing itself is asked by the code around it.
+    """
+    reached = versions.follow(entry, reader(folder))
+    found = versions.decide(reached)
+    if found is None and any(_STARTS.search(text) for text in reached.values()):
+        found = versions.decide(dict(_texts(folder)))
+    return told(found or versions.Found())
 
 
 def reader(folder: Path) -> versions.Read:
@@ -84,7 +99,7 @@ def told(found: versions.Found) -> Choice:
 
 def _texts(folder: Path) -> Iterator[tuple[str, str]]:
     read, left = reader(folder), _ALL
-    for at, folders, files in os.walk(folder):
+    for at, folders, files in islice(os.walk(folder), _FOLDERS):
         folders[:] = sorted(n for n in folders if not n.startswith(".") and n not in _PASSED)
         for file in sorted(name for name in files if name.endswith(".py")):
             name = Path(at, file).relative_to(folder).as_posix()

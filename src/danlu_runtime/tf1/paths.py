@@ -51,7 +51,10 @@ def resolve(name: str) -> ModuleType | None:
         return _if_there(f"{_EXAMPLES}.{rest}" if rest else _EXAMPLES)
     if first == "python":
         return _private(path)
-    if first in _OWN:
+    if path.startswith("compat.v1."):
+        # Found by its file it would be a second module, without what was put back into the first.
+        path = path.removeprefix("compat.v1.")
+    elif first in _OWN:
         return None
     return _if_there(f"{_V1}.{path}")
 

@@ -96,3 +96,23 @@ def test_a_name_that_nothing_is_like_is_refused_briefly(tf):
         _ = tf.nothing_of_the_kind
 
     assert str(refused.value) == "module 'tensorflow' has no attribute 'nothing_of_the_kind'"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from tensorflow.python.ops import rnn_cell",
+        "import tensorflow.compat.v1.nn",
+        "from tensorflow.nn import rnn_cell",
+        "import tensorflow.nn",
+    ],
+)
+def test_a_module_has_what_was_put_back_however_it_is_imported(tf, statement):
+    exec(statement, {})
+    logits, labels = tf.constant([[4.0, 0.0]]), tf.constant([[0.25, 0.75]])
+
+    by_place = tf.nn.sigmoid_cross_entropy_with_logits(logits, labels)
+    by_name = tf.nn.sigmoid_cross_entropy_with_logits(logits=logits, labels=labels)
+
+    with tf.Session() as session:
+        assert session.run(by_place).tolist() == session.run(by_name).tolist()
