@@ -13,6 +13,7 @@ _PANEL = "pandas.Panel left pandas with 0.25; use a DataFrame with a MultiIndex,
 
 def restore(pd: Any) -> None:
     _methods(pd)
+    _add_from_csv(pd)
     put_back(
         pd,
         {
@@ -49,6 +50,31 @@ def _methods(pd: Any) -> None:
     _add(frame, "applymap", lambda self, func, **options: self.map(func, **options), "map")
     _add(frame, "sort", _sort, "sort_values")
     _add(series, "order", lambda self, **options: self.sort_values(**options), "sort_values")
+
+
+def _add_from_csv(pd: Any) -> None:
+    """``from_csv`` left pandas with 1.0: the first column is the index, of dates if it can be."""
+    from_csv = functools.partial(_from_csv, pd)
+    if not hasattr(pd.DataFrame, "from_csv"):
+        pd.DataFrame.from_csv = staticmethod(functools.partial(from_csv, "DataFrame"))
+    if not hasattr(pd.Series, "from_csv"):
+        pd.Series.from_csv = staticmethod(functools.partial(from_csv, "Series", header=None))
+
+
+def _from_csv(
+    pd: Any,
+    kind: str,
+    path: Any,
+    header: Any = 0,
+    sep: str = ",",
+    index_col: Any = 0,
+    parse_dates: bool = True,
+    encoding: str | None = None,
+) -> Any:
+    mapped(f"pandas {kind}.from_csv read as pd.read_csv")
+    chosen = {"sep": sep, "parse_dates": parse_dates, "header": header, "index_col": index_col}
+    table = pd.read_csv(path, encoding=encoding, **chosen)
+    return table.iloc[:, 0] if kind == "Series" else table
 
 
 def _add(kind: Any, name: str, function: Callable[..., Any], now: str) -> None:

@@ -62,6 +62,21 @@ def test_pandas_as_before_one_and_two(task):
     assert ("train.py", 5, "pandas DataFrame.append read as pd.concat") in task.notes("mapped")
 
 
+def test_pandas_from_csv(task):
+    script = """
+    import io
+    import pandas as pd
+    print(pd.DataFrame.from_csv(io.StringIO('day,x\\n2019-01-02,5\\n')).index[0].month)
+    table = pd.DataFrame.from_csv(io.StringIO('k;x;y\\np;1;2\\n'), sep=';', parse_dates=False)
+    print(table.loc['p'].tolist(), list(table.columns))
+    print(pd.Series.from_csv(io.StringIO('p,1\\nq,2\\n'), parse_dates=False)['q'])
+    print(pd.read_table(io.StringIO('a\\tb\\n1\\t2\\n')).b.tolist())
+    """
+
+    assert task.run(script).splitlines() == ["1", "[1, 2] ['x', 'y']", "2", "[2]"]
+    assert ("train.py", 4, "pandas DataFrame.from_csv read as pd.read_csv") in task.notes("mapped")
+
+
 def test_sklearn_modules_of_before(task):
     script = """
     import numpy as np
