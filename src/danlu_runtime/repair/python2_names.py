@@ -9,6 +9,7 @@ from types import CodeType
 from typing import Any
 
 from danlu_runtime import notes
+from danlu_runtime.repair import python2_codecs
 
 unicode = str
 basestring = str
@@ -67,10 +68,21 @@ def character(value: Any) -> int:
 
 
 def decode(value: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return ``value.decode(…)``; a text of Python 3 is decoded already."""
+    """Return ``value.decode(…)``; a text of Python 3 is decoded already, but not from hex."""
+    codec = python2_codecs.named(args, kwargs)
+    if codec is not None and isinstance(value, str | bytes):
+        return python2_codecs.decode(value, codec)
     if isinstance(value, str):
         return value
     return value.decode(*args, **kwargs)
+
+
+def encode(value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return ``value.encode(…)``; hex and its like made a text of a text."""
+    codec = python2_codecs.named(args, kwargs)
+    if codec is not None and isinstance(value, str | bytes):
+        return python2_codecs.encode(value, codec)
+    return value.encode(*args, **kwargs)
 
 
 def round_half_up(number: Any, digits: int = 0) -> float:

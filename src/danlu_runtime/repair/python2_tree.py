@@ -10,6 +10,7 @@ from typing import NamedTuple
 from danlu_runtime.repair.bindings import bound_names
 from danlu_runtime.repair.evidence import METHODS, NAMES
 from danlu_runtime.repair.finding import Finding
+from danlu_runtime.repair.python2_codecs import is_bytes_codec
 
 _MODULE = "danlu_runtime.repair.python2_names"
 _PREFIX = "__danlu_"
@@ -28,6 +29,7 @@ _SAID = {
     "iterate": "iteritems() and its like read as items() and its like",
     "has_key": "d.has_key(k) read as `k in d`",
     "decode": "decode() of a text gives the text",
+    "encode": "encode() to hex and its like gives a text",
     "round_half_up": "round() gives a float, and halves away from zero",
     "key": "a comparing function read as a key",
 }
@@ -97,8 +99,8 @@ class Python2(ast.NodeTransformer):
             return self._call("iterate", node, value, ast.Constant(_ITER[name]))
         if name == "has_key" and len(node.args) == 1:
             return self._call("has_key", node, value, node.args[0])
-        if self._is.whole and name == "decode":
-            call = self._call("decode", node, value, *node.args)
+        if self._is.whole and (name == "decode" or (name == "encode" and _names_codec(node))):
+            call = self._call(name, node, value, *node.args)
             call.keywords = node.keywords
             return call
         if self._is.whole and name == "sort":
@@ -161,6 +163,12 @@ def first_statement(tree: ast.Module) -> int:
         if is_future or (number == 0 and is_text):
             at = number + 1
     return at
+
+
+def _names_codec(node: ast.Call) -> bool:
+    """Tell whether ``encode(…)`` may be one from bytes to bytes, which Python 3 refuses."""
+    words = [*node.args[:1], *(word.value for word in node.keywords if word.arg == "encoding")]
+    return any(isinstance(word, ast.Constant) and is_bytes_codec(word.value) for word in words)
 
 
 def _is_plain(target: ast.expr) -> bool:

@@ -218,3 +218,43 @@ def test_every_name_of_python_2_is_read_and_told():
 
         assert [finding.line for finding in mended.findings] == [1], name
         assert callable(getattr(python2_names, name))
+
+
+def test_codecs_from_bytes_to_bytes_give_texts(task):
+    script = r"""
+    print 'ff41'.decode('hex') == '\xffA', 'A\xff'.encode('hex'), 'YQ=='.decode('base64')
+    print repr('a'.encode('base64')), 'a' * 9 == ('a' * 9).encode('zlib').decode('zlib')
+    print 'Uryyb'.decode('rot13'), 'Hello'.encode('rot13'), repr('a\\tb'.decode('string_escape'))
+    print repr('a\tb\xe9'.encode('string_escape')), int('10'.encode('hex_codec'), 16)
+    print 'text'.decode('utf-8'), 'text'.encode('utf-8').decode('utf-8')
+    """
+
+    assert task.run(script) == (
+        "True 41ff a\n'YQ==\\n' True\nHello Uryyb 'a\\tb'\n'a\\\\tb\\\\xe9' 12592\ntext text\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "codec", "text"),
+    [
+        ("ff", "hex", "\xff"),
+        (b"ff", "hex", "\xff"),
+        ("YQ==", "BASE64", "a"),
+        ("nO", "rot-13", "aB"),
+    ],
+)
+def test_a_codec_is_found_by_any_of_its_names(value, codec, text):
+    assert python2_names.decode(value, codec) == text
+    assert python2_names.decode(value, encoding=codec) == text
+
+
+def test_a_text_beyond_latin_1_is_encoded_as_its_source_was():
+    assert python2_names.encode("丹", "hex") == "e4b8b9"
+
+
+def test_an_object_with_an_encoder_of_its_own_is_asked():
+    class Tokenizer:
+        def encode(self, text):
+            return [len(text)]
+
+    assert python2_names.encode(Tokenizer(), "hex") == [3]
