@@ -11,6 +11,7 @@ service refuses is a StorageError.
 """
 
 import errno
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -177,7 +178,7 @@ def remove_tree(path: Path) -> int:
     if prefix is None:
         raise no_directory(location)
     keys = [entry.key for entry in location.storage.list(prefix)]
-    _each(location.storage.delete, keys)
+    _delete(location.storage, keys)
     return len(keys)
 
 
@@ -229,7 +230,7 @@ def _move(origin: Location, moves: list[tuple[Entry, str]], to: Location) -> Non
     same = same_bucket(origin.storage, to.storage)
     wanted = [(entry, key) for entry, key in moves if key and not (same and key == entry.key)]
     _each(lambda move: copy_object(origin.storage, move[0], to.storage, move[1]), wanted)
-    _each(origin.storage.delete, [entry.key for entry, _ in wanted])
+    _delete(origin.storage, [entry.key for entry, _ in wanted])
 
 
 def open_read(path: Path) -> ReadFile:
@@ -260,6 +261,22 @@ def open_edit(path: Path, mode: str) -> ObjectFile:
     if entry is not None:
         key = entry.key
     return ObjectFile(location.storage, key, location.uri, mode, load=entry is not None)
+
+
+def _delete(storage: Storage, keys: list[str]) -> None:
+    """Remove objects, marks of directories last and from below.
+
+    A service that keeps directories as such (SeaweedFS 4) shows one a while longer that was not
+    empty when its mark went.
+    """
+    _each(storage.delete, [key for key in keys if not key.endswith("/")])
+    marks = sorted((key for key in keys if key.endswith("/")), key=_depth, reverse=True)
+    for _, level in itertools.groupby(marks, _depth):
+        _each(storage.delete, level)
+
+
+def _depth(key: str) -> int:
+    return key.count("/")
 
 
 def _each(action: Callable[..., object], items: Iterable[object]) -> None:

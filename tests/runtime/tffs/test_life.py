@@ -1,49 +1,18 @@
 """Processes that end, are killed or fork while TensorFlow has files of a store open."""
 
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from danlu.storage.local import FileStorage
 from danlu_runtime.tffs import build
 
 
-def start(home: Path, script: str, **env: str) -> subprocess.Popen[str]:
-    import danlu_runtime
-
-    given = {name: value for name, value in os.environ.items() if not name.startswith("DANLU_")}
-    given.pop("PYTHONDONTWRITEBYTECODE", None)
-    startup = Path(danlu_runtime.__file__).with_name("startup")
-    ours = {"DANLU_HOME": str(home), "DANLU_TENSORFLOW": "1.15.5", "PYTHONPATH": str(startup)}
-    return subprocess.Popen(
-        [sys.executable, "-c", script],
-        env={**given, **ours, **env},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def run(home: Path, script: str, **env: str) -> tuple[str, str]:
-    process = start(home, script, **env)
-    output, errors = process.communicate()
-    assert process.returncode == 0, errors
-    return output, errors
-
-
-def objects(home: Path) -> dict[str, bytes]:
-    storage = FileStorage(home / "store/buckets/bucket", plain=False)
-    return {entry.key: storage.read(entry.key) or b"" for entry in storage.list()}
-
-
-def test_what_is_left_open_is_stored_at_the_end(home: Path) -> None:
-    run(
-        home,
+def test_what_is_left_open_is_stored_at_the_end(programs: Any) -> None:
+    programs.run(
         """
 import tensorflow as tf
 file = tf.gfile.GFile("obs://bucket/file", "w")
@@ -54,16 +23,15 @@ writer = tf.summary.FileWriter("obs://bucket/log", flush_secs=1000)
 writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="loss", simple_value=1)]), 1)
 """,
     )
-    found = objects(home)
+    found = programs.objects()
     assert found["file"] == b"all of it"
     assert b"a record" in found["records"]
     (events,) = (data for key, data in found.items() if key.startswith("log/events"))
     assert b"loss" in events
 
 
-def test_handlers_of_the_script_may_still_write(home: Path) -> None:
-    run(
-        home,
+def test_handlers_of_the_script_may_still_write(programs: Any) -> None:
+    programs.run(
         """
 import atexit
 
@@ -75,12 +43,11 @@ def last():
 import tensorflow as tf
 """,
     )
-    assert objects(home) == {"last": b"words"}
+    assert programs.objects() == {"last": b"words"}
 
 
-def test_threads_that_read_when_python_ends_do_no_harm(home: Path) -> None:
-    output, _ = run(
-        home,
+def test_threads_that_read_when_python_ends_do_no_harm(programs: Any) -> None:
+    output, _ = programs.run(
         """
 import tensorflow as tf
 for shard in range(4):
@@ -98,9 +65,8 @@ print("reading")
     assert output == "reading\n"
 
 
-def test_a_killed_writer_leaves_the_object_as_it_was(home: Path) -> None:
-    process = start(
-        home,
+def test_a_killed_writer_leaves_the_object_as_it_was(programs: Any) -> None:
+    process = programs.start(
         """
 import sys, tensorflow as tf
 with tf.gfile.GFile("obs://bucket/old", "w") as file:
@@ -117,12 +83,13 @@ sys.stdin.read()
     assert process.stdout.readline() == "written\n"
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert objects(home) == {"old": b"old"}
+    assert programs.objects() == {"old": b"old"}
 
 
-def test_a_forked_process_has_files_of_its_own_and_stores_none_of_its_parents(home: Path) -> None:
-    output, _ = run(
-        home,
+def test_a_forked_process_has_files_of_its_own_and_stores_none_of_its_parents(
+    programs: Any,
+) -> None:
+    output, _ = programs.run(
         """
 import multiprocessing, os, sys, tensorflow as tf
 
@@ -149,7 +116,7 @@ parent.close()
 """,
     )
     assert output == "[0, 1, 2]\nFalse\n"
-    assert objects(home) == {
+    assert programs.objects() == {
         **{f"child-{number}": b"shared" for number in range(3)},
         "own": b"left open",
         "parent": b"parent",
@@ -157,9 +124,8 @@ parent.close()
     }
 
 
-def test_what_cannot_be_stored_at_the_end_is_said(home: Path) -> None:
-    _, errors = run(
-        home,
+def test_what_cannot_be_stored_at_the_end_is_said(programs: Any) -> None:
+    _, errors = programs.run(
         """
 import tensorflow as tf
 file = tf.gfile.GFile("obs://bucket/file", "w")
@@ -173,9 +139,8 @@ FileStorage.write = write
     assert "[danlu] A file was not stored: 'obs://bucket/file': Permission denied." in errors
 
 
-def test_a_program_that_uses_no_store_imports_nothing_of_it(home: Path) -> None:
-    output, _ = run(
-        home,
+def test_a_program_that_uses_no_store_imports_nothing_of_it(programs: Any) -> None:
+    output, _ = programs.run(
         """
 import sys, tensorflow as tf
 tf.Session().run(tf.constant(1))
@@ -186,7 +151,7 @@ print([name for name in sys.modules if name.startswith("danlu.storage")])
 
 
 def test_without_a_compiler_one_sentence_says_what_to_install(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
@@ -195,13 +160,14 @@ def test_without_a_compiler_one_sentence_says_what_to_install(
     assert not list(tmp_path.glob("*.so"))
 
 
-def test_a_library_is_built_into_a_folder_and_used_from_there(home: Path, tmp_path: Path) -> None:
+def test_a_library_is_built_into_a_folder_and_used_from_there(
+    programs: Any, tmp_path: Path
+) -> None:
     folder = tmp_path / "lib"
     command = [sys.executable, "-m", "danlu_runtime.tffs.build", str(folder)]
     built = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     assert Path(built).parent == folder
-    run(
-        home,
+    programs.run(
         """
 import tensorflow as tf
 with tf.gfile.GFile("cos://bucket/a", "w") as file:
@@ -211,4 +177,4 @@ assert os.environ["DANLU_TFFS"] in open("/proc/self/maps").read()
 """,
         DANLU_TFFS=built,
     )
-    assert objects(home) == {"a": b"x"}
+    assert programs.objects() == {"a": b"x"}
