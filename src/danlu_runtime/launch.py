@@ -21,6 +21,8 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _LOADING = (
     os.path.join(_FOLDER, "modelmaker", ""),
     os.path.join(_FOLDER, "repair", ""),
+    os.path.join(_FOLDER, "tf1", "facade.py"),
+    os.path.join(_FOLDER, "tf1", "view.py"),
     os.path.join(_FOLDER, "steps", ""),
     "<frozen importlib",
 )

@@ -7,12 +7,8 @@ from types import ModuleType
 from typing import Any
 
 from danlu_runtime.tf1.before_one import OLDER
-from danlu_runtime.tf1.gone import GoneName, sentence
 
 _MODULES = ("contrib", "core", "estimator", "examples", "keras", "python")  # imported on use
-_GONE = {
-    "Tensor_Array": "Use tf.TensorArray.",
-}
 
 
 class Facade(ModuleType):
@@ -54,8 +50,6 @@ class Facade(ModuleType):
         loaded = sys.modules.get(f"tensorflow.{name}")
         if loaded is not None:
             return loaded
-        if name in _GONE:
-            raise GoneName(sentence(f"tf.{name}", _GONE[name]))
         text = f"module 'tensorflow' has no attribute {name!r}"
         near = get_close_matches(name, dir(self), n=1, cutoff=0.8)
         raise AttributeError(f"{text}. Did you mean {near[0]!r}?" if near else text)
