@@ -25,6 +25,7 @@ AFTER: dict[str, str] = {
     "matplotlib": "danlu_runtime.old.matplotlib_names:restore",
     "matplotlib.cm": "danlu_runtime.old.matplotlib_names:restore_cm",
     "matplotlib.pyplot": "danlu_runtime.old.matplotlib_names:restore_pyplot",
+    "matplotlib.style": "danlu_runtime.old.matplotlib_names:restore_style",
     "numpy": "danlu_runtime.old.numpy_names:restore",
     "numpy.random": "danlu_runtime.old.numpy_names:restore_random",
     "pandas": "danlu_runtime.old.pandas_names:restore",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from danlu_runtime.old import cv2_coordinates
 from danlu_runtime.old.names import put_back
 
 _RENAMED = {
@@ -23,6 +24,7 @@ _RENAMED = {
 def restore(cv2: Any) -> None:
     names = {old: _maker(cv2, new) for old, new in _RENAMED.items()}
     put_back(cv2, {**names, "cv": lambda: _Cv(cv2)})
+    cv2_coordinates.accept(cv2)
 
 
 def _maker(cv2: Any, name: str) -> Any:

@@ -41,9 +41,45 @@ def restore_pyplot(plt: Any) -> None:
         place.grid = _renamed(place.grid, "b", "visible")
     figure = __import__("matplotlib.figure", fromlist=["Figure"]).Figure
     figure.gca = _gca(figure.gca)
+    _add_window_title(__import__("matplotlib.backend_bases", fromlist=["x"]).FigureCanvasBase)
     for old, new in (("set_axis_bgcolor", "set_facecolor"), ("hold", "")):
         if not hasattr(axes, old):
             setattr(axes, old, _hold if not new else getattr(axes, new))
+
+
+def _add_window_title(canvas: Any) -> None:
+    """``canvas.set_window_title`` is the manager's since matplotlib 3.6."""
+    if hasattr(canvas, "set_window_title"):
+        return
+
+    def set_window_title(self: Any, title: str) -> None:
+        mapped("canvas.set_window_title read as canvas.manager.set_window_title")
+        if self.manager is not None:
+            self.manager.set_window_title(title)
+
+    canvas.set_window_title = set_window_title
+
+
+def restore_style(style: Any) -> None:
+    """The styles of seaborn carry its version since matplotlib 3.6."""
+    real = style.use
+
+    @functools.wraps(real)
+    def use(chosen: Any) -> None:
+        many = isinstance(chosen, list | tuple)
+        real([_style(style, one) for one in chosen] if many else _style(style, chosen))
+
+    style.use = use  # style.context calls it by its name in the module
+
+
+def _style(style: Any, name: Any) -> Any:
+    if not isinstance(name, str) or not name.startswith("seaborn") or name in style.library:
+        return name
+    now = f"seaborn-v0_8{name.removeprefix('seaborn')}"
+    if now not in style.library:
+        return name
+    mapped(f"matplotlib style {name!r} read as {now!r}")
+    return now
 
 
 def restore_cm(cm: Any) -> None:
