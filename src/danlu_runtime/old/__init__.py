@@ -38,7 +38,9 @@ AFTER: dict[str, str] = {
     "scipy.integrate": "danlu_runtime.old.scipy_names:restore_integrate",
     "scipy.misc": "danlu_runtime.old.scipy_misc:restore",
     "scipy.signal": "danlu_runtime.old.scipy_names:restore_signal",
+    "sklearn.cluster": "danlu_runtime.old.sklearn_names:restore_cluster",
     "sklearn.datasets": "danlu_runtime.old.sklearn_names:restore_datasets",
+    "sklearn.linear_model": "danlu_runtime.old.sklearn_names:restore_linear_model",
     "sklearn.metrics": "danlu_runtime.old.sklearn_names:restore_metrics",
     "sklearn.preprocessing": "danlu_runtime.old.sklearn_names:restore_preprocessing",
 }
@@ -64,6 +66,7 @@ SERVED: dict[str, str] = {
     "sklearn.metrics.ranking": "sklearn.metrics",
     "sklearn.preprocessing.data": "sklearn.preprocessing",
     "sklearn.preprocessing.label": "sklearn.preprocessing",
+    "sklearn.utils.linear_assignment_": "danlu_runtime.old.sklearn_assignment",
 }
 PYTHON2: dict[str, str] = {
     "BaseHTTPServer": "http.server",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from danlu_runtime.old import sklearn_arguments
 from danlu_runtime.old.names import put_back, refusing
 
 _MLDATA = (
@@ -18,6 +19,15 @@ _BOSTON = (
 
 def restore_preprocessing(module: Any) -> None:
     put_back(module, {"Imputer": _imputer})
+    sklearn_arguments.accept_sparse(module.OneHotEncoder)
+
+
+def restore_linear_model(module: Any) -> None:
+    sklearn_arguments.accept_l1(module.LogisticRegression)
+
+
+def restore_cluster(module: Any) -> None:
+    sklearn_arguments.drop_jobs(module.KMeans)
 
 
 def restore_datasets(module: Any) -> None:
