@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Any
 
 from danlu_runtime import notes
-from danlu_runtime.repair import python2_codecs
+from danlu_runtime.repair import python2_codecs, python2_files
 
 unicode = str
 basestring = str
@@ -22,6 +22,8 @@ reload = importlib.reload
 intern = sys.intern
 StandardError = Exception
 key = functools.cmp_to_key
+with_bytes = python2_files.with_bytes
+with_texts = python2_files.with_texts
 _WHOLE = ("i", "u", "b")  # kinds of numpy's whole numbers
 _told: set[tuple[CodeType, int]] = set()
 
@@ -105,6 +107,14 @@ def apply(function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> A
 
 def file(name: Any, mode: str = "r", buffering: int = -1) -> Any:
     return open(name, mode, buffering)
+
+
+def write(file: Any, data: Any) -> Any:
+    """Return ``file.write(data)``; a file of Python 2 took any string, in either mode."""
+    taker, fit = python2_files.fitting(file, data)
+    if taker is not file or fit is not data:
+        _tell("text written to a file of bytes, or bytes to one of text, as in Python 2")
+    return taker.write(fit)
 
 
 def execfile(name: str, globals: Any = None, locals: Any = None) -> None:

@@ -11,6 +11,7 @@ from danlu_runtime.repair.bindings import bound_names
 from danlu_runtime.repair.evidence import METHODS, NAMES
 from danlu_runtime.repair.finding import Finding
 from danlu_runtime.repair.python2_codecs import is_bytes_codec
+from danlu_runtime.repair.python2_files import Takers
 
 _MODULE = "danlu_runtime.repair.python2_names"
 _PREFIX = "__danlu_"
@@ -32,9 +33,11 @@ _SAID = {
     "encode": "encode() to hex and its like gives a text",
     "round_half_up": "round() gives a float, and halves away from zero",
     "key": "a comparing function read as a key",
+    "with_bytes": "pickle reads and writes bytes, in files opened for text too",
+    "with_texts": "csv reads and writes text, in files opened for bytes too",
 }
 # These are told when they make a difference, by the function itself.
-_SILENT = ("divide", "divide_in_place", "character")
+_SILENT = ("divide", "divide_in_place", "character", "write")
 
 
 class Readings(NamedTuple):
@@ -52,6 +55,7 @@ class Python2(ast.NodeTransformer):
     def __init__(self, tree: ast.Module, readings: Readings) -> None:
         self._bound = bound_names(tree)
         self._is = readings
+        self._takers = Takers(tree)
         self.used: dict[str, int] = {}
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -63,6 +67,9 @@ class Python2(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         function = node.func
+        taker = self._takers.place(function) if self._is.whole else None
+        if taker is not None:
+            return self._with_file(node, *taker)
         if isinstance(function, ast.Attribute):
             return self._method(node, function)
         if isinstance(function, ast.Name) and function.id not in self._bound:
@@ -103,9 +110,19 @@ class Python2(ast.NodeTransformer):
             call = self._call(name, node, value, *node.args)
             call.keywords = node.keywords
             return call
+        if self._is.whole and name == "write" and _has_one(node):
+            return self._call("write", node, value, node.args[0])
         if self._is.whole and name == "sort":
             self._compare(node)
         return node
+
+    def _with_file(self, node: ast.Call, name: str, at: int) -> ast.expr:
+        named = ast.Dict(
+            [ast.Constant(word.arg) if word.arg else None for word in node.keywords],
+            [word.value for word in node.keywords],
+        )
+        args = ast.Tuple(node.args, ast.Load())
+        return self._call(name, node, node.func, ast.Constant(at), args, named)
 
     def _compare(self, node: ast.Call) -> None:
         """Read ``cmp=f``, and a lambda of two, as a key."""
@@ -163,6 +180,10 @@ def first_statement(tree: ast.Module) -> int:
         if is_future or (number == 0 and is_text):
             at = number + 1
     return at
+
+
+def _has_one(node: ast.Call) -> bool:
+    return len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
 
 
 def _names_codec(node: ast.Call) -> bool:
