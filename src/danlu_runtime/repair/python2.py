@@ -68,10 +68,21 @@ class NotPython2(Exception):
 
 def is_installed() -> bool:
     try:
-        apart.load("fissix.refactor")
+        _refactor()
     except ImportError:
         return False
     return True
+
+
+def _refactor() -> Any:
+    """fissix 24.4 keeps its grammar below HOME and cannot be imported where that is refused."""
+    package = apart.load("fissix")
+    try:
+        package.CACHE_DIR.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        tempfile = apart.load("tempfile")
+        package.CACHE_DIR = type(package.CACHE_DIR)(tempfile.mkdtemp(prefix="danlu-fissix-"))
+    return apart.load("fissix.refactor")
 
 
 def looks_like(error: SyntaxError) -> bool:
@@ -99,7 +110,7 @@ def convert(text: str) -> tuple[str, list[Finding]]:
 
 
 def _tool() -> Any:
-    refactor = apart.load("fissix.refactor")
+    refactor = _refactor()
     names = [f"fissix.fixes.fix_{name}" for name in _FIXERS]
     for name in names:
         apart.load(name)

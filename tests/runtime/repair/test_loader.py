@@ -185,3 +185,10 @@ def test_tabs_full_width_marks_and_python_2_in_one_file(task):
     script = "def f(x)：\n        if x:\n\t\tprint 'deep'，x\n        return 7 / 2\nprint f(1)\n"
 
     assert task.run(script) == "deep 1\n3\n"
+
+
+def test_python_2_is_read_where_home_cannot_be_written(task, tmp_path):
+    (tmp_path / "a file").write_text("")
+    home = str(tmp_path / "a file" / "home")
+
+    assert task.run("print 3 / 2", HOME=home, XDG_CACHE_HOME="") == "1\n"
