@@ -60,6 +60,26 @@ def test_sequences_to_sequences_are_in_nn(tf):
     np.testing.assert_allclose(value(tf, loss), np.log(4.0), rtol=1e-6)
 
 
+def inputs_first(inputs, labels):
+    return inputs[:, 0] - labels
+
+
+def labels_first(labels, inputs):
+    return inputs[:, 0] - labels
+
+
+def by_name(labels, logits):
+    return logits[:, 0] - labels
+
+
+@pytest.mark.parametrize("own", [inputs_first, labels_first, by_name])
+def test_a_loss_of_the_users_own_gets_its_arguments_in_its_order(tf, own):
+    loss = tf.nn.seq2seq.sequence_loss(
+        [tf.constant([[7.0]])], [tf.constant([2.0])], [tf.ones([1])], softmax_loss_function=own
+    )
+    assert value(tf, loss) == 5.0
+
+
 def test_batches_of_matrices_and_signals(tf):
     two = tf.constant([[[2.0, 0.0], [1.0, 4.0]]])
     made = value(

@@ -1,5 +1,6 @@
 """Cross entropy over lists of logits, and models with buckets of lengths."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,11 +27,25 @@ def sequence_loss_by_example(
                     labels=tf.reshape(target, [-1]), logits=logit
                 )
             else:
-                entropy = softmax_loss_function(labels=target, logits=logit)
+                entropy = _own_loss(softmax_loss_function, target, logit)
             losses.append(entropy * weight)
         total = tf.add_n(losses)
         # The small number keeps rows without any weight from dividing by zero.
         return total / (tf.add_n(list(weights)) + 1e-12) if average_across_timesteps else total
+
+
+def _own_loss(loss: Loss, target: tf.Tensor, logit: tf.Tensor) -> tf.Tensor:
+    """Call a user's loss: 1.1 named its arguments, 1.0 gave labels first, 0.x inputs first."""
+    try:
+        names = list(inspect.signature(loss).parameters.values())
+    except (TypeError, ValueError):
+        names = []
+    if len(names) < 2 or any(one.kind is one.VAR_KEYWORD for one in names):
+        return loss(labels=target, logits=logit)
+    known = [one.name for one in names]
+    if "labels" in known and "logits" in known:
+        return loss(labels=target, logits=logit)
+    return loss(logit, target) if known[0].startswith(("input", "logit")) else loss(target, logit)
 
 
 def sequence_loss(
