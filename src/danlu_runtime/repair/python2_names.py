@@ -101,6 +101,23 @@ def cmp(left: Any, right: Any) -> int:
     return (left > right) - (left < right)
 
 
+def compared(cls: type) -> type:
+    """Compare objects of a class by its ``__cmp__``, where it has no method for a sign itself."""
+    for name in ("lt", "le", "eq", "ne", "gt", "ge"):
+        method = f"__{name}__"
+        if getattr(cls, method, None) is getattr(object, method):
+            setattr(cls, method, _by_cmp(getattr(operator, name)))
+    return cls
+
+
+def _by_cmp(sign: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def compare(self: Any, other: Any) -> Any:
+        order = self.__cmp__(other)
+        return NotImplemented if order is NotImplemented else sign(order, 0)
+
+    return compare
+
+
 def apply(function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
     return function(*args, **(kwargs or {}))
 

@@ -33,6 +33,7 @@ _SAID = {
     "encode": "encode() to hex and its like gives a text",
     "round_half_up": "round() gives a float, and halves away from zero",
     "key": "a comparing function read as a key",
+    "compared": "objects of a class with __cmp__ are compared by it",
     "with_bytes": "pickle reads and writes bytes, in files opened for text too",
     "with_texts": "csv reads and writes text, in files opened for bytes too",
 }
@@ -79,6 +80,13 @@ class Python2(ast.NodeTransformer):
                 node.func = self._ours("round_half_up", function)
             elif function.id == "sorted":
                 self._compare(node)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        self.generic_visit(node)
+        methods = (one.name for one in node.body if isinstance(one, ast.FunctionDef))
+        if self._is.whole and "__cmp__" in methods:
+            node.decorator_list.append(self._ours("compared", node))
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:

@@ -258,3 +258,27 @@ def test_an_object_with_an_encoder_of_its_own_is_asked():
             return [len(text)]
 
     assert python2_names.encode(Tokenizer(), "hex") == [3]
+
+
+def test_objects_are_compared_by_the_classes_own_cmp(task):
+    script = """
+    import heapq
+    class Node(object):
+        def __init__(self, cost):
+            self.cost = cost
+        def __cmp__(self, other):
+            return cmp(self.cost, other.cost)
+    class Same(Node):
+        def __eq__(self, other):
+            return 'own'
+        def __cmp__(self, other):
+            return cmp(other.cost, self.cost)
+    one, two = Node(1), Node(2)
+    print one < two, one <= two, one == Node(1), one != two, one > two, one >= two, cmp(two, one)
+    print [n.cost for n in sorted([two, one])], max(one, two).cost, len(set([one, two]))
+    heap = []
+    heapq.heappush(heap, two); heapq.heappush(heap, one)
+    print heapq.heappop(heap).cost, Same(1) < Same(2), Same(1) == Same(2)
+    """
+
+    assert task.run(script) == ("True True True True False False 1\n[1, 2] 2 2\n1 False own\n")
