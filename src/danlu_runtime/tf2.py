@@ -19,7 +19,7 @@ def resolve(name: str) -> ModuleType | None:
     if name == "tensorflow.estimator" or name.startswith("tensorflow.estimator."):
         from danlu_runtime.tf1.estimator import second
 
-        return second()
+        return second(name.removeprefix("tensorflow.estimator").lstrip("."))
     if name.startswith("tensorflow.compat.v1.estimator"):
         from danlu_runtime.tf1.estimator import public
 

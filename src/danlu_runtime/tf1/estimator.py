@@ -34,30 +34,27 @@ _GONE = {
 
 def public(rest: str = "") -> ModuleType | None:
     """Return ``tensorflow.estimator`` of 1.x, or the submodule ``rest`` of it."""
-    revive()
-    try:
-        found = importlib.import_module(f"{_API}.{rest}" if rest else _API)
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith(_API):
-            raise
-        return None
-    return found if rest else _Estimator(found)
+    found = _below(_API, rest)
+    return _Estimator(found) if found is not None and not rest else found
 
 
-def second() -> ModuleType:
-    """Return ``tensorflow.estimator`` of 2.x."""
-    revive()
-    return importlib.import_module(_API_2)
+def second(rest: str = "") -> ModuleType | None:
+    """Return ``tensorflow.estimator`` of 2.x, or the submodule ``rest`` of it."""
+    return _below(_API_2, rest)
 
 
 def private(rest: str) -> ModuleType | None:
     """Return ``tensorflow.python.estimator.<rest>``."""
+    moved = {"export.export": "export.export_lib"}
+    return _below(_PRIVATE, moved.get(rest, rest))
+
+
+def _below(api: str, rest: str) -> ModuleType | None:
     revive()
-    moved = {"export.export": "export.export_lib", "estimator_lib": "estimator_lib"}
     try:
-        return importlib.import_module(f"{_PRIVATE}.{moved.get(rest, rest)}".rstrip("."))
+        return importlib.import_module(f"{api}.{rest}" if rest else api)
     except ModuleNotFoundError as error:
-        if not (error.name or "").startswith(_PRIVATE):
+        if not (error.name or "").startswith(api):
             raise
         return None
 

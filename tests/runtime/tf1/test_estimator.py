@@ -147,3 +147,9 @@ def test_plain_tensorflow_2_has_the_estimators_it_had(tf2, tmp_path):
 
     assert estimator.evaluate(lambda: inputs().take(1))["loss"] < 1.0
     assert tf.executing_eagerly()
+
+
+def test_its_submodules_are_imported_by_their_paths(tf2):
+    from tensorflow.estimator.export import PredictOutput
+
+    assert PredictOutput is tf2.estimator.export.PredictOutput
