@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 import threading
+from collections.abc import Callable
 from typing import BinaryIO
 
 from danlu.storage import paths
@@ -182,11 +183,11 @@ def has_drafts() -> bool:
     return any(draft.owner == os.getpid() for draft in _drafts.values())
 
 
-def store_all() -> list[BaseException]:
-    """Store every draft that is open; return what went wrong."""
+def store_all(failed: Callable[[int], object]) -> list[BaseException]:
+    """Store every draft that is open, unless it ``failed``; return what went wrong."""
     faults: list[BaseException] = []
-    for draft in list(_drafts.values()):
-        if _TEMPORARY.search(draft.path):
+    for number, draft in list(_drafts.items()):
+        if _TEMPORARY.search(draft.path) or failed(number):
             continue
         try:
             draft.store(complete=True)

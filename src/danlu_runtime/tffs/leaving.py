@@ -5,6 +5,7 @@ A thread of TensorFlow's that waits for the GIL when the interpreter ends would 
 the midst of C++, which aborts the whole process. So the gate in ``shim.c`` is shut before.
 """
 
+import ctypes
 import os
 import sys
 import time
@@ -13,31 +14,35 @@ from typing import Any
 from danlu_runtime import notes
 
 _PATIENCE = 30.0  # for threads that are in a store when the program ends
-_shims: list[Any] = []
+_shims: list[Any] = []  # the library, once it is loaded
 
 
 def watch(shim: Any) -> None:
+    shim.danlu_failed.argtypes = [ctypes.c_int64]
     _shims.append(shim)
     os.register_at_fork(after_in_child=_forked)
 
 
 def leave() -> None:
     """Store what is open, then let nobody in; called when Python ends, after all else."""
-    files = sys.modules.get("danlu_runtime.tffs.files")
-    if files is not None and files.has_drafts():
-        from danlu_runtime.tffs import summaries
-
-        summaries.flush_all()
     for shim in _shims:
-        shim.danlu_drain()
-    if files is not None:
-        for error in files.store_all():
-            tell(error)
-    for shim in _shims:
+        files = sys.modules.get("danlu_runtime.tffs.files")
+        if files is not None:
+            _store(shim, files)
         shim.danlu_shut()
         until = time.monotonic() + _PATIENCE
         while shim.danlu_inside() and time.monotonic() < until:
             time.sleep(0.01)
+
+
+def _store(shim: Any, files: Any) -> None:
+    if files.has_drafts():
+        from danlu_runtime.tffs import summaries
+
+        summaries.flush_all()
+    shim.danlu_drain()
+    for error in files.store_all(shim.danlu_failed):
+        tell(error)
 
 
 def tell(error: BaseException) -> None:

@@ -100,19 +100,13 @@ static int64_t read_descriptor(int descriptor, uint64_t offset, size_t size, cha
 static int64_t read_bytes(Reader *reader, uint64_t offset, size_t size, char *buffer, Status *status) {
   set_status(status, OK, "");
   int64_t done = -1;
-  if (reader->descriptor >= 0) {
-    done = read_descriptor(reader->descriptor, offset, size, buffer, status);
-  } else if (enter(status)) {
-    done = read_remote(reader->id, offset, size, buffer, status);
-    leave();
-  }
+  if (reader->descriptor >= 0) done = read_descriptor(reader->descriptor, offset, size, buffer, status);
+  else if (enter(status)) done = read_remote(reader->id, offset, size, buffer, status), leave();
   if (done >= 0 && (size_t)done < size) set_status(status, OUT_OF_RANGE, "The file ends here.");
   return done;
 }
 
-static void reader_open(void *fs, const char *path, Handle *file, Status *status) {
-  file->plugin = open_reader(path, status);
-}
+static void reader_open(void *fs, const char *path, Handle *file, Status *status) { file->plugin = open_reader(path, status); }
 static void reader_cleanup(Handle *file) { close_reader(file->plugin); }
 static int64_t reader_read(const Handle *file, uint64_t offset, size_t size, char *buffer, Status *status) {
   return read_bytes(file->plugin, offset, size, buffer, status);
@@ -134,12 +128,13 @@ typedef struct Writer {
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 static Writer *writers;
 
+static void lock(void) { pthread_mutex_lock(&writing); }
+static void unlock(void) { pthread_mutex_unlock(&writing); }
 static void write_out(Writer *writer, const char *data, size_t size, Status *status) {
   while (size && !writer->failed && writer->owner == getpid()) {
     ssize_t put = pwrite(writer->descriptor, data, size, (off_t)writer->end);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) {
-      writer->failed = true;
+    if ((writer->failed = put < 0)) {
       if (status) set_status(status, errno == ENOSPC || errno == EDQUOT ? EXHAUSTED : INTERNAL, strerror(errno));
       return;
     }
@@ -153,17 +148,26 @@ static void drain(Writer *writer, Status *status) {
 }
 
 void danlu_drain(void) {
-  pthread_mutex_lock(&writing);
+  lock();
   for (Writer *writer = writers; writer; writer = writer->next) drain(writer, NULL);
-  pthread_mutex_unlock(&writing);
+  unlock();
+}
+
+/* Tells that a draft does not hold all that was appended: it must not become an object. */
+int danlu_failed(int64_t id) {
+  int failed = 0;
+  lock();
+  for (Writer *writer = writers; writer; writer = writer->next) failed |= writer->id == id && writer->failed;
+  unlock();
+  return failed;
 }
 
 static void settled(Writer *writer, int how, Status *status) {
   if (status) set_status(status, OK, "");
   bool failed_before = writer->failed;
-  pthread_mutex_lock(&writing);
+  lock();
   drain(writer, status);
-  pthread_mutex_unlock(&writing);
+  unlock();
   if (writer->failed && how == FLUSH) return;
   if (failed_before && status) set_status(status, EXHAUSTED, "Not all of it could be written; nothing is stored.");
   if (enter(status)) settle(writer->id, writer->failed && how == CLOSE ? ABANDON : how, status), leave();
@@ -175,32 +179,23 @@ static void open_writer(int how, const char *path, Handle *file, Status *status)
   if (id < 0) return;
   Writer *writer = malloc(sizeof *writer);
   writer->id = id, writer->descriptor = descriptor, writer->owner = getpid();
-  writer->failed = false, writer->used = 0;
-  writer->end = lseek(descriptor, 0, SEEK_END);
-  pthread_mutex_lock(&writing);
+  writer->failed = false, writer->used = 0, writer->end = lseek(descriptor, 0, SEEK_END);
+  lock();
   writer->next = writers, writers = writer;
-  pthread_mutex_unlock(&writing);
+  unlock();
   file->plugin = writer;
 }
 
-static void writer_open(void *fs, const char *path, Handle *file, Status *status) {
-  open_writer(OPEN_WRITE, path, file, status);
-}
-static void writer_open_append(void *fs, const char *path, Handle *file, Status *status) {
-  open_writer(OPEN_APPEND, path, file, status);
-}
+static void writer_open(void *fs, const char *path, Handle *file, Status *status) { open_writer(OPEN_WRITE, path, file, status); }
+static void writer_open_append(void *fs, const char *path, Handle *file, Status *status) { open_writer(OPEN_APPEND, path, file, status); }
 static void writer_append(const Handle *file, const char *data, size_t size, Status *status) {
   Writer *writer = file->plugin;
   set_status(status, OK, "");
-  pthread_mutex_lock(&writing);
+  lock();
   if (writer->used + size > BUFFER) drain(writer, status);
-  if (size >= BUFFER) {
-    write_out(writer, data, size, status);
-  } else {
-    memcpy(writer->buffer + writer->used, data, size);
-    writer->used += size;
-  }
-  pthread_mutex_unlock(&writing);
+  if (size >= BUFFER) write_out(writer, data, size, status);
+  else memcpy(writer->buffer + writer->used, data, size), writer->used += size;
+  unlock();
 }
 static int64_t writer_tell(const Handle *file, Status *status) {
   Writer *writer = file->plugin;
@@ -212,13 +207,11 @@ static void writer_close(const Handle *file, Status *status) { settled(file->plu
 static void writer_cleanup(Handle *file) {
   Writer *writer = file->plugin;
   settled(writer, writer->failed ? ABANDON : RELEASE, NULL);
-  pthread_mutex_lock(&writing);
-  for (Writer **at = &writers; *at; at = &(*at)->next)
-    if (*at == writer) {
-      *at = writer->next;
-      break;
-    }
-  pthread_mutex_unlock(&writing);
+  lock();
+  Writer **at = &writers;
+  while (*at && *at != writer) at = &(*at)->next;
+  if (*at) *at = writer->next;
+  unlock();
   free(writer);
 }
 
@@ -246,9 +239,7 @@ static void statistics(void *fs, const char *path, Statistics *out, Status *stat
   int64_t found[3];
   if (asked(STAT, path, NULL, found, status) >= 0) *out = (Statistics){found[0], found[1], found[2] != 0};
 }
-static bool is_directory(void *fs, const char *path, Status *status) {
-  return asked(IS_DIRECTORY, path, NULL, NULL, status) > 0;
-}
+static bool is_directory(void *fs, const char *path, Status *status) { return asked(IS_DIRECTORY, path, NULL, NULL, status) > 0; }
 static int64_t file_size(void *fs, const char *path, Status *status) {
   int64_t found[3];
   if (asked(STAT, path, NULL, found, status) < 0) return -1;
@@ -256,34 +247,26 @@ static int64_t file_size(void *fs, const char *path, Status *status) {
   return found[0];
 }
 static char *translate_name(void *fs, const char *path) { return strdup(path); } /* '//' is kept */
-static int children(void *fs, const char *path, char ***out, Status *status) {
-  return (int)asked(CHILDREN, path, NULL, out, status);
-}
-static int matching(void *fs, const char *pattern, char ***out, Status *status) {
-  return (int)asked(MATCHING, pattern, NULL, out, status);
-}
+static int children(void *fs, const char *path, char ***out, Status *status) { return (int)asked(CHILDREN, path, NULL, out, status); }
+static int matching(void *fs, const char *path, char ***out, Status *status) { return (int)asked(MATCHING, path, NULL, out, status); }
 
 /* Memory that holds a whole file. */
 
-typedef struct { char *data; uint64_t length; } Region;
+typedef struct { uint64_t length; char data[] __attribute__((aligned(64))); } Region; /* for Eigen */
 
 static void region_open(void *fs, const char *path, Handle *out, Status *status) {
   int64_t size = file_size(fs, path, status);
   if (size == 0) set_status(status, INVALID, "An empty file cannot be mapped to memory.");
   Reader *reader = size > 0 ? open_reader(path, status) : NULL;
   if (!reader) return;
-  Region *region = malloc(sizeof *region);
-  *region = (Region){malloc((size_t)size), (uint64_t)size};
-  bool whole = region->data && read_bytes(reader, 0, (size_t)size, region->data, status) == size;
+  Region *region = NULL;
+  if (posix_memalign((void **)&region, 64, sizeof *region + (size_t)size)) set_status(status, EXHAUSTED, "There is not memory enough for this file.");
+  else if (read_bytes(reader, 0, (size_t)size, region->data, status) == size) region->length = (uint64_t)size;
+  else free(region), region = NULL;
   close_reader(reader);
-  if (!region->data) set_status(status, EXHAUSTED, "There is not memory enough for this file.");
-  if (whole) out->plugin = region;
-  else free(region->data), free(region);
+  out->plugin = region;
 }
-static void region_cleanup(Handle *file) {
-  free(((Region *)file->plugin)->data);
-  free(file->plugin);
-}
+static void region_cleanup(Handle *file) { free(file->plugin); }
 static const void *region_data(const Handle *file) { return ((Region *)file->plugin)->data; }
 static uint64_t region_length(const Handle *file) { return ((Region *)file->plugin)->length; }
 

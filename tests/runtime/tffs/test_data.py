@@ -100,3 +100,11 @@ def test_pictures_by_whole_file_reader(tf: Any, bucket: str) -> None:
 def test_records_by_the_iterator_of_python(tf: Any, bucket: str) -> None:
     write_records(tf, f"{bucket}/a.tfrecord", [b"one", b"two"])
     assert list(tf.python_io.tf_record_iterator(f"{bucket}/a.tfrecord")) == [b"one", b"two"]
+
+
+def test_a_file_is_memory_of_an_operation(tf2: Any, bucket: str) -> None:
+    tf2.io.write_file(f"{bucket}/numbers", bytes([1, 2, 3]))
+    found = tf2.raw_ops.ImmutableConst(
+        dtype=tf2.uint8, shape=[3], memory_region_name=f"{bucket}/numbers"
+    )
+    assert found.numpy().tolist() == [1, 2, 3]

@@ -124,6 +124,21 @@ parent.close()
     }
 
 
+def test_what_was_not_written_whole_is_not_stored_at_the_end(programs: Any) -> None:
+    programs.run(
+        """
+import tempfile, tensorflow as tf
+tempfile.TemporaryFile = lambda **_: open("/dev/full", "r+b", buffering=0)
+file = tf.gfile.GFile("obs://bucket/file", "w")
+try:
+    file.write("x" * 100000)
+except tf.errors.ResourceExhaustedError:
+    pass
+""",
+    )
+    assert programs.objects() == {}
+
+
 def test_what_cannot_be_stored_at_the_end_is_said(programs: Any) -> None:
     _, errors = programs.run(
         """
