@@ -1,5 +1,6 @@
 """However a task is ended, and whatever its script started: nothing of it is left."""
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -186,10 +187,16 @@ def test_an_agent_that_cannot_report_ends_its_script(bench, until):
     files = bench.plan("import time\nprint('up', flush=True)\ntime.sleep(60)")
     agent = bench.start(files)
     until(lambda: "up\n" in bench.log(files))
-    folder = bench.home / "jobs" / bench.job_id / "1" / "worker-0"
+    heartbeat = bench.home / "jobs" / bench.job_id / "1" / "worker-0" / "heartbeat.json"
 
-    (folder / "heartbeat.json").unlink()
-    (folder / "heartbeat.json").mkdir()  # renaming a file over a folder fails
+    def is_blocked():
+        """Renaming a file over a folder fails; the agent may write one before there is a folder."""
+        heartbeat.unlink(missing_ok=True)
+        with contextlib.suppress(FileExistsError):
+            heartbeat.mkdir()
+        return heartbeat.is_dir()
+
+    until(is_blocked)
 
     agent.wait(30)
     assert bench.processes() == []
