@@ -162,4 +162,5 @@ def test_a_first_command_may_not_run_longer_than_the_job(bench):
     outcome = bench.run(files)
 
     assert outcome.reason is Reason.TIMED_OUT
-    assert lines(bench, files) == ["begun", "tidy"]
+    # The shell may still find the time to say what became of its own child.
+    assert [line for line in lines(bench, files) if line != "Terminated"] == ["begun", "tidy"]

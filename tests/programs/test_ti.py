@@ -1,6 +1,5 @@
 """TI training scripts in plain Python, from the job file to model.tar.gz."""
 
-import importlib.util
 import io
 import json
 import os
@@ -10,8 +9,6 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-
-import pytest
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -169,24 +166,6 @@ def test_every_instance_has_its_name_and_the_first_keeps_the_model(person):
     listed = person.types("store", "ls", "-r", output).stdout
     assert "data/algo-1" in listed
     assert "algo-2/data/algo-2" in listed
-
-
-@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is not None, reason="it would serve")
-def test_a_parameter_server_without_tensorflow_is_told_as_the_cause(person):
-    person.script("import time\ntime.sleep(600)\n")
-
-    submits(
-        person,
-        "ps",
-        code=5,
-        train_instance_count=2,
-        cpus=0.5,
-        **{"distributions.parameter_server": {"enabled": True}},
-    )
-
-    ended = person.asks("show", "ps")
-    assert ended["failed_task"] == "ps-0"
-    assert "parameter server needs TensorFlow" in ended["cause"]["en"]
 
 
 def test_the_example_of_the_service_trains(person):
