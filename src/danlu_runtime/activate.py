@@ -58,6 +58,12 @@ def is_first_generation(version: str) -> bool:
     return version.partition(".")[0] in ("0", "1")
 
 
+def version_seen() -> str:
+    """Return what the script sees: who asks for ``1.14`` means 1.14.0, and scripts compare it."""
+    version = os.environ[TENSORFLOW]
+    return version if version.count(".") > 1 else f"{version}.0"
+
+
 def _leave() -> None:
     leaving = sys.modules.get("danlu_runtime.tffs.leaving")
     if leaving is not None:

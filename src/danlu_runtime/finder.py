@@ -76,6 +76,16 @@ def _is_own(spec: ModuleSpec) -> bool:
     return spec.has_location and own_code.contains(spec.origin or "")
 
 
+def import_if_there(name: str) -> ModuleType | None:
+    """Import a module; None where it, or a package above it, does not exist."""
+    try:
+        __import__(name)
+    except ModuleNotFoundError as error:
+        if not error.name or not (name == error.name or name.startswith(f"{error.name}.")):
+            raise
+    return sys.modules.get(name)
+
+
 def _spec(name: str, loader: _Serving) -> ModuleSpec:
     return ModuleSpec(name, loader, is_package=True)  # type: ignore[arg-type]
 

@@ -1,18 +1,17 @@
 """Plain TensorFlow 2, with what 2.0-2.15 had besides: ``tf.estimator``, paths of Keras 2."""
 
-import os
 from types import ModuleType
 
 _KERAS = "tf_keras.api._v2.keras"
 
 
 def enter(real: ModuleType) -> None:
+    from danlu_runtime.activate import version_seen
     from danlu_runtime.tf1.facade import Late
 
     real.estimator = Late("tensorflow.estimator")  # type: ignore[attr-defined]
     real.compat.v1.estimator = Late("tensorflow.compat.v1.estimator")
-    version = os.environ["DANLU_TENSORFLOW"]
-    real.__version__ = version if version.count(".") > 1 else f"{version}.0"  # type: ignore[attr-defined]
+    real.__version__ = version_seen()  # type: ignore[attr-defined]
 
 
 def resolve(name: str) -> ModuleType | None:

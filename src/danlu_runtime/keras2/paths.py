@@ -1,9 +1,9 @@
 """Which module a path below ``keras`` means: by the name it has today, or by one it had before."""
 
 import importlib
-import sys
 from types import ModuleType
 
+from danlu_runtime.finder import import_if_there
 from danlu_runtime.keras2 import versions
 
 _FIRST = "tf_keras.api._v1.keras"
@@ -175,7 +175,7 @@ def _find(api: str, rest: str) -> ModuleType | None:
         return importlib.import_module(_OWN[rest])
     if rest.startswith("backend."):
         return importlib.import_module(f"{api}.backend") if rest in _FOLDED else None
-    found = _if_there(f"{api}.{rest}" if rest else api)
+    found = import_if_there(f"{api}.{rest}" if rest else api)
     if found is not None:
         return found
     if rest in _FOLDED:
@@ -183,7 +183,7 @@ def _find(api: str, rest: str) -> ModuleType | None:
         if not _FOLDED[rest]:  # Layer and InputSpec were names of keras.engine, too
             public = _both(importlib.import_module(f"{api}.layers"), public)
         return filled(rest, public)
-    return _if_there(f"{_SOURCE}.{rest}")
+    return import_if_there(f"{_SOURCE}.{rest}")
 
 
 def _both(*modules: ModuleType) -> ModuleType:
@@ -195,12 +195,3 @@ def _both(*modules: ModuleType) -> ModuleType:
 
 def _fallback(public: ModuleType) -> object:
     return lambda name: getattr(public, name)
-
-
-def _if_there(name: str) -> ModuleType | None:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            return sys.modules.get(name)
-        raise

@@ -1,6 +1,5 @@
 """TensorFlow 1 for the script: what ``import tensorflow`` gives is a facade over 2.21."""
 
-import os
 from types import ModuleType
 
 
@@ -12,6 +11,7 @@ def enter(real: ModuleType) -> ModuleType:
     import numpy
 
     from danlu_runtime import steps
+    from danlu_runtime.activate import version_seen
     from danlu_runtime.tf1 import before_one, flags, keras, logs, restored, restored_rnn, session
     from danlu_runtime.tf1.facade import Facade
 
@@ -25,9 +25,4 @@ def enter(real: ModuleType) -> ModuleType:
     session.place_softly()
     keras.accept_old_calls()
     steps.install()
-    return Facade(real, _full(os.environ["DANLU_TENSORFLOW"]))
-
-
-def _full(version: str) -> str:
-    """``1.14`` is asked for by people who mean 1.14.0, and scripts compare the whole."""
-    return version if version.count(".") > 1 else f"{version}.0"
+    return Facade(real, version_seen())

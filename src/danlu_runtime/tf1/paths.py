@@ -4,8 +4,9 @@ The finder asks for every name that is not loaded yet; None leaves it to Python'
 """
 
 import importlib
-import sys
 from types import ModuleType
+
+from danlu_runtime.finder import import_if_there
 
 # Folders of the installed package: its own modules live there under the same names.
 _OWN = frozenset(
@@ -48,7 +49,7 @@ def resolve(name: str) -> ModuleType | None:
 
         return below(_KERAS, rest)
     if first == "examples":
-        return _if_there(f"{_EXAMPLES}.{rest}" if rest else _EXAMPLES)
+        return import_if_there(f"{_EXAMPLES}.{rest}" if rest else _EXAMPLES)
     if first == "python":
         return _private(path)
     if path.startswith("compat.v1."):
@@ -56,7 +57,7 @@ def resolve(name: str) -> ModuleType | None:
         path = path.removeprefix("compat.v1.")
     elif first in _OWN:
         return None
-    return _if_there(f"{_V1}.{path}")
+    return import_if_there(f"{_V1}.{path}")
 
 
 def _private(path: str) -> ModuleType | None:
@@ -73,12 +74,3 @@ def _estimator(rest: str) -> ModuleType | None:
     from danlu_runtime.tf1.estimator import public
 
     return public(rest)
-
-
-def _if_there(name: str) -> ModuleType | None:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            return sys.modules.get(name)
-        raise
