@@ -57,7 +57,7 @@ def test_a_fresh_process_loads_nothing_it_does_not_use(code, further):
     ("package", "name"),
     [
         *(("ti", "Session"), ("ti", "file"), ("moxing", "run"), ("moxing.framework", "cloud")),
-        *(("moxing.tensorflow", "run"), ("moxing.pytorch", "dist"), ("moxing.mxnet", "run")),
+        *(("moxing.pytorch", "dist"), ("moxing.mxnet", "run")),
     ],
 )
 def test_a_name_that_is_not_built_yet_says_so(package, name):

@@ -1,0 +1,53 @@
+"""MoXing for TensorFlow 1: ``mox.run`` and what its functions are filled with.
+
+Importing loads nothing: a name is looked for when it is used, in the module that is its home, and
+a name MoXing does not have is TensorFlow's (the manual writes ``import moxing.tensorflow as tf``).
+"""
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "executor": (
+        *("run", "ModelSpec", "ExportSpec", "InputSpec", "ModeKeys", "ModeKey", "ExportKeys"),
+        *("AggregativeSessionRunHook", "FeedSessionRunHook", "LogEvaluationMetricHook"),
+        *("EarlyStoppingHook", "PlateauLREarlyStoppingHook"),
+        *("get_collection", "get_flag", "set_flag", "var_scope", "cache"),
+    ),
+    "datasets": (
+        *("ImageClassificationRawMetadata", "ImageClassificationRawDataset"),
+        *("MultilabelClassificationRawMetadata", "MultilabelClassificationRawDataset"),
+        *("BaseTFRecordMetadata", "BaseTFRecordDataset"),
+        *("ImageClassificationTFRecordMetadata", "ImageClassificationTFRecordDataset"),
+        *("MultilabelClassificationTFRecordMetadata", "MultilabelClassificationTFRecordDataset"),
+        *("AsyncRawGenerator", "get_dataset", "get_dataset_meta", "get_tfrecord"),
+    ),
+    "nets": ("NetworkKeys", "get_model_fn", "get_model_meta"),
+    "preprocessing": ("PreprocessingKeys", "get_data_augmentation_fn"),
+    "optimizer": (
+        *("OptimizerKeys", "OptimizerWrapperKeys", "get_optimizer_fn", "get_optimizer_wrapper_fn"),
+    ),
+    "utils": (),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # asked by Python itself: copy, inspect, `import *`
+        raise AttributeError(name)
+    if name == "file":
+        from moxing.framework import file
+
+        return file
+    if name in _HOMES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    if name == "auto":
+        from danlu.errors import Unsupported
+
+        raise Unsupported(
+            "mox.auto, the search for hyper-parameters, is not there.",
+            hint="Start one job for each set of parameters: danlu run … --param learning_rate=0.1",
+        )
+    return getattr(importlib.import_module("tensorflow"), name)
