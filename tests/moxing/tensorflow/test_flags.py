@@ -1,6 +1,7 @@
 """The flags of MoXing: manual 2.3, and what the reference says of each."""
 
 import logging
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -106,10 +107,8 @@ def test_a_command_line_is_read_in_every_way_of_writing(command_line, argv, name
 def test_a_value_of_another_type_is_told_in_a_sentence(command_line, argv, name, sentence):
     command_line(*argv)
 
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         get_flag(name)
-
-    assert str(caught.value) == sentence
 
 
 def test_a_flag_of_the_script_with_our_name_and_another_type_hurts_nobody_else(command_line):
@@ -170,10 +169,10 @@ def test_a_wrong_value_is_not_set(name, value, sentence):
     ],
 )
 def test_an_unknown_name_is_told_with_what_may_have_been_meant(call, name, hint):
-    with pytest.raises(ValueError, match=".") as caught:
-        call(name)
+    sentence = f"MoXing has no flag {name!r}. {hint}"
 
-    assert str(caught.value) == f"MoXing has no flag {name!r}. {hint}"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        call(name)
 
 
 def test_an_unknown_attribute_is_one():
