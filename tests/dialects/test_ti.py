@@ -312,3 +312,33 @@ def test_all_faults_of_a_request_are_told_at_once():
     assert [field for field, _ in caught.value.faults] == [
         *("code", "output_path", "entry_point", "inputs.training", "hyperparameter"),
     ]
+
+
+def test_the_framework_and_the_log_level_are_told():
+    found = command({**TRAIN, "framework": "pytorch", "container_log_level": 10})
+
+    assert found.env["TI_TRAINING_FRAMEWORK"] == "pytorch"
+    assert found.env["TM_LOG_LEVEL"] == found.env["SM_LOG_LEVEL"] == "10"
+    assert found.env["SM_FRAMEWORK_MODULE"] == "pytorch:main"
+    assert command(TRAIN).env["TI_TRAINING_FRAMEWORK"] == "tensorflow"
+    config = json.loads(found.files["/opt/ml/input/config/hyperparameters.json"])
+    assert config["ti_container_log_level"] == "10"
+
+
+def test_a_channel_the_client_has_sent_is_unpacked():
+    sent = f"danlu://code/{'0' * 64}.tar.gz"
+    channels = {"train": sent, "test": "cos://bucket/test.tar.gz"}
+    found = command({**REQUEST, "channels": channels})
+
+    assert {item.what: item.archive for item in found.fetch} == {
+        "code": False,
+        "train": True,
+        "test": False,
+    }
+
+
+def test_the_instance_type_is_told():
+    env = command({**TRAIN, "train_instance_type": "TI.SMALL2.1core2g"}).env
+
+    assert env["TM_CURRENT_INSTANCE_TYPE"] == "TI.SMALL2.1core2g"
+    assert command(TRAIN).env["SM_CURRENT_INSTANCE_TYPE"] == "local"

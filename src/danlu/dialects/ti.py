@@ -14,7 +14,7 @@ from typing import Any
 
 from danlu.dialects.code_dir import boot_file_of
 from danlu.dialects.form import Form, resources_of
-from danlu.dialects.ti_environment import ML, Host
+from danlu.dialects.ti_environment import LOG_LEVEL, ML, Host
 from danlu.errors import Unsupported
 from danlu.job.framework import TENSORFLOW_1, UNDECIDED
 from danlu.job.plan import Command, Fetch, Place, Push, Role
@@ -27,6 +27,7 @@ DEFAULT_OUTPUT = "cos://danlu-ti"
 USUAL_CHANNEL = "training"
 RESERVED = "ti_"
 PARAMETER_SERVER = "danlu_runtime.parameter_server"
+UPLOADED = "danlu://"  # a folder of the client's, sent as an archive
 
 ALIASES = {
     "code": ("source_dir",),
@@ -61,6 +62,8 @@ def read(request: Mapping[str, Any]) -> JobSpec:
         options={
             "code_origin": form.uri("code_origin") or code,
             "distribution": distribution,
+            "framework": form.text("framework", "tensorflow"),
+            "log_level": str(form.count("container_log_level", LOG_LEVEL)),
         },
         **common,
     )
@@ -98,13 +101,23 @@ def command(spec: JobSpec, place: Place) -> Command:
         fetch=(
             Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),
             *(
-                Fetch(uri, place.path(f"{ML}/input/data/{name}"), name)
+                Fetch(
+                    uri,
+                    place.path(f"{ML}/input/data/{name}"),
+                    name,
+                    archive=uri.startswith(UPLOADED),
+                )
                 for name, uri in spec.inputs.items()
             ),
         ),
         push=push,
         private=(ML,),
-        folders=(place.path(f"{ML}/model"), place.path(f"{ML}/input/data"), output),
+        folders=(
+            place.path(f"{ML}/model"),
+            place.path(f"{ML}/input/data"),
+            output,
+            f"{output}/intermediate",
+        ),
         files=host.files(),
         report=output,
     )

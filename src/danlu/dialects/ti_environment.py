@@ -46,7 +46,7 @@ class Host:
         return {
             **{f"TM_{key.upper()}": _text(value) for key, value in values.items()},
             **{f"SM_{key.upper()}": _compact(value) for key, value in values.items()},
-            "TI_TRAINING_FRAMEWORK": "tensorflow",
+            "TI_TRAINING_FRAMEWORK": self._framework(),
             "TRAINING_JOB_NAME": self.spec.name,
             "QCLOUD_REGION": REGION,
         }
@@ -82,6 +82,7 @@ class Host:
             "model_dir": self._path("model"),
             "output_dir": self._path("output"),
             "output_data_dir": self._path("output/data"),
+            "output_intermediate_dir": self._path("output/intermediate"),
             "input_dir": self._path("input"),
             "input_config_dir": self._path("input/config"),
             "input_data_config": self._input_data_config(),
@@ -92,14 +93,16 @@ class Host:
             "module_dir": self._path("code"),
             "module_name": str(PurePosixPath(self.spec.entry).with_suffix("")),
             "user_entry_point": self.spec.entry,
+            "framework_module": f"{self._framework()}:main",
             "job_name": self.spec.name,
             "hosts": self._hosts(),
             "current_host": self.name,
+            "current_instance_type": self._instance_type(),
             "master_hostname": self._hosts()[0],
             "is_master": self.place.index == 0,
             "num_gpus": len(self.place.gpus),
             "num_cpus": max(1, int(self.place.cpus)),
-            "log_level": LOG_LEVEL,
+            "log_level": self._log_level(),
             "network_interface_name": self._interface(),
         }
 
@@ -107,7 +110,7 @@ class Host:
         reserved = {
             "ti_program": self.spec.entry,
             "ti_submit_directory": self.spec.options["code_origin"],
-            "ti_container_log_level": LOG_LEVEL,
+            "ti_container_log_level": self._log_level(),
             "ti_job_name": self.spec.name,
             "ti_region": REGION,
         }
@@ -128,9 +131,20 @@ class Host:
     def _resource_config(self) -> dict[str, Any]:
         return {
             "current_host": self.name,
+            "current_instance_type": self._instance_type(),
             "hosts": self._hosts(),
             "network_interface_name": self._interface(),
         }
+
+    # A job that was kept by an earlier version says neither of these two.
+    def _framework(self) -> str:
+        return self.spec.options.get("framework", "tensorflow")
+
+    def _log_level(self) -> int:
+        return int(self.spec.options.get("log_level", LOG_LEVEL))
+
+    def _instance_type(self) -> str:
+        return self.spec.resources.flavor or "local"
 
     def _interface(self) -> str:
         # The service says eth0; tasks of one machine meet on another.
