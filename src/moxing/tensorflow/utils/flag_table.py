@@ -61,7 +61,7 @@ CLUSTER = (
     _unused("dgc_momentum_factor_masking", False, "Whether it is masked."),
     _unused("dgc_total_samples", 0, "Samples of an epoch of the strategy."),
     _unused("min_size_in_kb", 0, "Smallest variable of distributed_replicated_mix."),
-    _unused("var_space_starter", "", "First variable of distributed_replicated_mix."),
+    _unused("var_space_starter", 0, "First variable of distributed_replicated_mix."),
     _unused("var_mix_offset", 0, "Offset of distributed_replicated_mix."),
 )
 
@@ -69,7 +69,9 @@ TRAINING = (
     Flag("log_first_clone", True, "Show log_info of the first clone; False: the mean of all."),
     Flag("loss_scale", 1.0, "The loss is multiplied by it, the gradients divided; 1: neither."),
     Flag("use_fp16", False, "Compute in float16, and keep the variables in float32."),
-    Flag("var_dtype", "", "Type of the variables with use_fp16: fp32 or fp16."),
+    Flag(
+        "var_dtype", "", "Type of the variables of model_fn, whatever it computes in: fp32, fp16."
+    ),
     Flag("gradient_clip_type", "", "How gradients are clipped: norm, global_norm or value."),
     Flag("gradient_clip", 0.0, "The bound they are clipped to; 0: none."),
     Flag(
