@@ -1,0 +1,84 @@
+"""The first way: one tf.data pipeline that ends in a batch for each clone."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.data.ops.dataset_ops import _VariantDataset
+
+from moxing.tensorflow.executor.pipeline_graph import Reading, initializers_of, iterator_of
+from moxing.tensorflow.executor.pipeline_inputs import Inputs
+from moxing.tensorflow.executor.pipeline_made import Made
+from moxing.tensorflow.executor.pipeline_stages import Flow, staged
+
+
+def from_dataset(inputs: Inputs, reading: Reading, *, size: int | None, clones: int) -> Made:
+    source = _source(reading.pulls)
+    left_over = None if size is None else _left_over(source, size * clones)
+    pulled = [tensor for pull in reading.pulls for tensor in pull.outputs]
+    flow = staged(Flow(source._variant_tensor, pulled), reading, inputs.tensors)
+    dataset = _VariantDataset(flow.variant, tuple(map(_spec, flow.tensors)))
+    if size is not None:
+        dataset = _batched(dataset, inputs, size)
+    dataset = dataset.prefetch(max(2, 2 * clones))
+    iterator = tf.data.make_initializable_iterator(dataset)
+    per_clone = []
+    for tensors in _in_turn(iterator, clones):
+        per_clone.append(list(tensors) if size is not None else inputs.whole(tensors))
+    return Made(per_clone, iterator.initializer, left_over)
+
+
+def _source(pulls: Sequence[tf.Operation]) -> Any:
+    """Return the data of all iterators side by side; without any, something without end."""
+    datasets = tuple(_VariantDataset(_data(pull), _specs(pull)) for pull in pulls)
+    if not datasets:
+        return tf.data.Dataset.from_tensors(()).repeat()
+    return datasets[0] if len(datasets) == 1 else tf.data.Dataset.zip(datasets)
+
+
+def _specs(pull: tf.Operation) -> tuple[tf.TensorSpec, ...]:
+    return tuple(_spec(tensor) for tensor in pull.outputs)
+
+
+def _spec(tensor: tf.Tensor) -> tf.TensorSpec:
+    return tf.TensorSpec(tensor.shape, tensor.dtype)
+
+
+def _data(pull: tf.Operation) -> tf.Tensor:
+    iterator = iterator_of(pull)
+    if iterator.type != "OneShotIterator":
+        return initializers_of(iterator)[0].inputs[0]
+    lists = tf.AttrValue.ListValue
+    attributes = {
+        "Tin": tf.AttrValue(list=lists()),
+        "Tout": tf.AttrValue(list=lists(type=[tf.variant.as_datatype_enum])),
+        "f": iterator.node_def.attr["dataset_factory"],
+    }
+    graph = tf.get_default_graph()
+    call = graph.create_op("StatefulPartitionedCall", [], [tf.variant], attrs=attributes)
+    return call.outputs[0]
+
+
+def _left_over(source: Any, step: int) -> tf.Tensor:
+    count = tf.data.experimental.cardinality(source)
+    return tf.where(count < 0, count, count % step, name="left_over")
+
+
+def _batched(dataset: Any, inputs: Inputs, size: int) -> Any:
+    if inputs.padded:
+        shapes = tuple(tensor.shape for tensor in inputs.tensors)
+        return dataset.padded_batch(size, shapes, drop_remainder=True)
+    if not inputs.plain:
+        dataset = dataset.map(lambda *tensors: tuple(inputs.whole(tensors)))
+    return dataset.batch(size, drop_remainder=True)
+
+
+def _in_turn(iterator: Any, clones: int) -> list[Any]:
+    """Return an element for each clone, taken one after the other."""
+    taken: list[Any] = []
+    after: list[tf.Operation] = []
+    for _ in range(clones):
+        with tf.control_dependencies(after):
+            taken.append(iterator.get_next())
+        after = [tf.nest.flatten(taken[-1], expand_composites=True)[0].op]
+    return taken

@@ -1,0 +1,116 @@
+"""What ``input_fn`` returned: tensors in a list or a dict, each with a name for messages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.util import nest
+
+_TENSORS = (tf.Tensor, tf.SparseTensor, tf.RaggedTensor)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The structure as ``model_fn`` will get it, and its tensors in a row.
+
+    Most of ``values`` are plain tensors; a sparse or ragged one is several of ``tensors``.
+    """
+
+    structure: Any
+    names: list[str]
+    values: list[Any]
+
+    @classmethod
+    def of(cls, returned: Any) -> "Inputs":
+        structure = _structure(returned)
+        found = nest.flatten_with_tuple_paths(structure)
+        graph = tf.get_default_graph()
+        for path, value in found:
+            if not isinstance(value, _TENSORS):
+                raise TypeError(_not_a_tensor(value, path))
+            if value.graph is not graph:
+                raise ValueError(
+                    f"input {_name(path)} of input_fn belongs to another graph: "
+                    "input_fn must make its tensors itself, each time it is called."
+                )
+        return cls(structure, [_name(path) for path, _ in found], [value for _, value in found])
+
+    @property
+    def tensors(self) -> list[tf.Tensor]:
+        return nest.flatten(self.values, expand_composites=True)  # type: ignore[no-any-return]
+
+    @property
+    def plain(self) -> bool:
+        return all(isinstance(value, tf.Tensor) for value in self.values)
+
+    @property
+    def padded(self) -> bool:
+        """Whether elements differ in length."""
+        return any(isinstance(v, tf.Tensor) and v.shape.as_list() == [None] for v in self.values)
+
+    def pack(self, values: Sequence[Any]) -> Any:
+        """Return others in the same structure."""
+        return nest.pack_sequence_as(self.structure, list(values))
+
+    def whole(self, tensors: Sequence[tf.Tensor]) -> list[Any]:
+        """Return the values that these, in the order of ``tensors``, are the parts of."""
+        packed = nest.pack_sequence_as(self.values, list(tensors), expand_composites=True)
+        return packed  # type: ignore[no-any-return]
+
+    def check_shapes(self) -> None:
+        """Refuse what cannot be stacked, all of it in one message."""
+        faults = [
+            f"input {name} of input_fn has shape {_shown(value.shape)}; auto_batch needs a fully "
+            "known shape: resize and set_shape"
+            for name, value in zip(self.names, self.values, strict=True)
+            if isinstance(value, tf.Tensor) and not _stackable(value.shape)
+        ]
+        if self.padded and not self.plain:
+            faults.append(
+                "input_fn returned sequences of differing length beside sparse or ragged tensors; "
+                "auto_batch cannot pad the ones and stack the others: batch them yourself and "
+                "pass auto_batch=False"
+            )
+        if faults:
+            raise ValueError("\n".join(faults))
+
+
+def _structure(returned: Any) -> Any:
+    if isinstance(returned, tf.data.Dataset | tf.compat.v2.data.Dataset):
+        returned = tf.data.make_initializable_iterator(returned).get_next()
+    if isinstance(returned, tf.Tensor | tf.SparseTensor | tf.RaggedTensor):
+        return [returned]
+    if isinstance(returned, Mapping):
+        return returned
+    if isinstance(returned, list | tuple):
+        return list(returned)
+    raise TypeError(_not_a_tensor(returned, ()))
+
+
+def _not_a_tensor(value: Any, path: tuple[Any, ...]) -> str:
+    kind = type(value).__name__
+    message = f"input_fn must return tf.Tensor or a list of tf.Tensor, got {kind}"
+    if path:
+        message += f" at position {_name(path)}"
+    if value is None and not path:
+        message += ": does it end without 'return'?"
+    return message
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    first, *inner = path
+    return repr(first) + "".join(f"[{key!r}]" for key in inner)
+
+
+def _stackable(shape: tf.TensorShape) -> bool:
+    # A sequence may vary: manual, section 4.7, whose texts end with zeros.
+    return shape.is_fully_defined() or shape.rank == 1
+
+
+def _shown(shape: tf.TensorShape) -> str:
+    """Write a shape as TensorFlow 1 did."""
+    if shape.rank is None:
+        return "<unknown>"
+    inner = ", ".join("?" if size is None else str(size) for size in shape.as_list())
+    return f"({inner},)" if shape.rank == 1 else f"({inner})"

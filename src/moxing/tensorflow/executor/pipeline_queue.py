@@ -1,0 +1,111 @@
+"""The second way: a queue that takes the tensors as they are evaluated.
+
+For data a tf.data pipeline cannot hold: those of queues and readers, and what depends on variables
+or placeholders. One thread fills the queue, so that the order is that of the data.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.executor.pipeline_graph import (
+    Reading,
+    ancestors,
+    initializers_of,
+    iterator_of,
+)
+from moxing.tensorflow.executor.pipeline_inputs import Inputs
+from moxing.tensorflow.executor.pipeline_made import Made
+
+_STEPS_AHEAD = 4
+
+
+def from_queue(inputs: Inputs, reading: Reading, *, size: int | None, clones: int) -> Made:
+    """Give each clone its values; a single clone without batching has them as they are."""
+    _initialize_iterators(reading.pulls)
+    if size is None and clones == 1:
+        return Made([list(inputs.values)])
+    _refuse_placeholders(reading)
+    tensors = inputs.tensors if size is None else [_serialized(v) for v in inputs.values]
+    queue = _filled(tensors, padded=inputs.padded, capacity=_STEPS_AHEAD * clones * (size or 1))
+    per_clone = []
+    after: list[tf.Operation] = []
+    for _ in range(clones):
+        with tf.control_dependencies(after):
+            taken = _taken(queue, size)
+        after = [taken[0].op]
+        per_clone.append(_restored(taken, inputs, size))
+    return Made(per_clone)
+
+
+def _initialize_iterators(pulls: Sequence[tf.Operation]) -> None:
+    """Have the iterators of the data initialised with the tables: before any queue is filled."""
+    there = tf.get_collection_ref(tf.GraphKeys.TABLE_INITIALIZERS)
+    for iterator in {iterator_of(pull) for pull in pulls}:
+        made = initializers_of(iterator)
+        fed = made and _placeholder(made)
+        if len(made) == 1 and not fed and made[0] not in there:
+            there.append(made[0])
+
+
+def _refuse_placeholders(reading: Reading) -> None:
+    made = [op for pull in reading.pulls for op in initializers_of(iterator_of(pull))]
+    placeholder = _placeholder([*reading.between, *made])
+    if placeholder is not None:
+        raise ValueError(
+            f"input_fn's tensors depend on the placeholder '{placeholder.name}', which has no "
+            "value when batches are made ahead of the model: read the data with tf.data, or pass "
+            "auto_batch=False and use one device."
+        )
+
+
+def _placeholder(operations: Sequence[tf.Operation]) -> tf.Operation | None:
+    # One with a default has a value.
+    unfed = ("Placeholder", "PlaceholderV2")
+    return next((op for op in ancestors(operations) if op.type in unfed), None)
+
+
+def _serialized(value: Any) -> tf.Tensor:
+    if isinstance(value, tf.SparseTensor):
+        return tf.io.serialize_sparse(value)
+    if isinstance(value, tf.RaggedTensor):
+        raise ValueError(
+            "input_fn returned a ragged tensor that does not come from tf.data alone; auto_batch "
+            "cannot stack it: batch it yourself and pass auto_batch=False."
+        )
+    return value
+
+
+def _filled(tensors: Sequence[tf.Tensor], *, padded: bool, capacity: int) -> tf.QueueBase:
+    types = [tensor.dtype.base_dtype for tensor in tensors]
+    shapes = [tensor.shape for tensor in tensors]
+    if all(shape.is_fully_defined() for shape in shapes):
+        queue = tf.FIFOQueue(capacity, types, shapes)
+    elif padded and all(shape.rank is not None for shape in shapes):
+        queue = tf.PaddingFIFOQueue(capacity, types, shapes)
+    else:
+        queue = tf.FIFOQueue(capacity, types)
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(list(tensors))]))
+    return queue
+
+
+def _taken(queue: tf.QueueBase, size: int | None) -> list[tf.Tensor]:
+    taken = queue.dequeue() if size is None else queue.dequeue_many(size)
+    return list(taken) if isinstance(taken, list | tuple) else [taken]
+
+
+def _restored(taken: Sequence[tf.Tensor], inputs: Inputs, size: int | None) -> list[Any]:
+    if size is not None:
+        pairs = zip(taken, inputs.values, strict=True)
+        return [_stacked(tensor, value, size) for tensor, value in pairs]
+    for tensor, original in zip(taken, inputs.tensors, strict=True):
+        tensor.set_shape(original.shape)
+    return inputs.whole(taken)
+
+
+def _stacked(tensor: tf.Tensor, value: Any, size: int) -> Any:
+    if isinstance(value, tf.SparseTensor):
+        return tf.io.deserialize_many_sparse(tensor, value.dtype, value.shape.rank)
+    tensor.set_shape([size, *value.shape])
+    return tensor
