@@ -6,17 +6,19 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.data.ops.dataset_ops import _VariantDataset
 
+from moxing.tensorflow.executor.pipeline_function import Flow
 from moxing.tensorflow.executor.pipeline_graph import Reading, initializers_of, iterator_of
 from moxing.tensorflow.executor.pipeline_inputs import Inputs
 from moxing.tensorflow.executor.pipeline_made import Made
-from moxing.tensorflow.executor.pipeline_stages import Flow, staged
+from moxing.tensorflow.executor.pipeline_stages import staged
 
 
 def from_dataset(inputs: Inputs, reading: Reading, *, size: int | None, clones: int) -> Made:
     source = _source(reading.pulls)
     left_over = None if size is None else _left_over(source, size * clones)
     pulled = [tensor for pull in reading.pulls for tensor in pull.outputs]
-    flow = staged(Flow(source._variant_tensor, pulled), reading, inputs.tensors)
+    flow = Flow(source._variant_tensor, pulled, frozenset(reading.pulls))
+    flow = staged(flow, reading, inputs.tensors)
     dataset = _VariantDataset(flow.variant, tuple(map(_spec, flow.tensors)))
     if size is not None:
         dataset = _batched(dataset, inputs, size)

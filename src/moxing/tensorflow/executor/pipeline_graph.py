@@ -51,25 +51,31 @@ def read(tensors: Sequence[tf.Tensor]) -> Reading:
 
 
 def ancestors(
-    operations: Iterable[tf.Operation], until: Collection[tf.Operation] = ()
+    operations: Iterable[tf.Operation],
+    until: Collection[tf.Operation] = (),
+    *,
+    waited_for: bool = True,
 ) -> set[tf.Operation]:
     """Return the operations and all they need, as far as iterators and those of ``until``."""
     todo = list(operations)
     seen = set(todo)
     while todo:
         current = todo.pop()
-        for before in _before(current) if current not in until else ():
-            if before not in seen:
-                seen.add(before)
-                todo.append(before)
+        if current in until:
+            continue
+        new = set(before(current, waited_for=waited_for)) - seen
+        seen |= new
+        todo.extend(new)
     return seen
 
 
-def _before(operation: tf.Operation) -> Iterator[tf.Operation]:
+def before(operation: tf.Operation, *, waited_for: bool = True) -> Iterator[tf.Operation]:
+    """Yield the operations that one needs; an element of an iterator needs none."""
     if operation.type in _PULLS:
         return
     yield from (tensor.op for tensor in operation.inputs)
-    yield from operation.control_inputs
+    if waited_for:
+        yield from operation.control_inputs
 
 
 def iterator_of(pull: tf.Operation) -> tf.Operation:

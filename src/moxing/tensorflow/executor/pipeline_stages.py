@@ -1,105 +1,96 @@
-"""Runs a part of a graph as a tf.data transformation."""
+"""Decides which part of the work after the iterator is done where.
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+Random numbers with a seed, and Python, must meet the elements in order; the rest may be done for
+many elements at once. So that drawing a number does not make the decoding of an image wait for
+its neighbour, the work is cut in up to three: what comes before the ordered operations, those,
+and what comes after them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
-from tensorflow.python.eager.polymorphic_function import atomic_function
-from tensorflow.python.framework import ops
-from tensorflow.python.framework.func_graph import FuncGraph
 
-from moxing.tensorflow.executor.pipeline_graph import Reading, ancestors, functions_of
+from moxing.tensorflow.executor.pipeline_function import Flow, mapped
+from moxing.tensorflow.executor.pipeline_graph import Reading, ancestors, before
 
-_AS_MANY_AS_USEFUL = -1
+# A branch not taken gives no value at all, so a cut may not go through a cond of TensorFlow 1.
+_CONTROL_FLOW = ("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond")
 
 
-class Flow(NamedTuple):
-    """A dataset, and the tensors of the graph its elements are the values of."""
-
-    variant: tf.Tensor
-    tensors: list[tf.Tensor]
+@dataclass(frozen=True)
+class Stage:
+    operations: frozenset[tf.Operation]
+    ordered: bool
 
 
 def staged(flow: Flow, reading: Reading, wanted: Sequence[tf.Tensor]) -> Flow:
     """Lead ``flow`` through all that lies between it and ``wanted``."""
-    wanted = list(wanted)
-    if [tensor.name for tensor in flow.tensors] == [tensor.name for tensor in wanted]:
+    *early, last = _stages(reading)
+    rest = set(reading.between)
+    for stage in early:
+        rest -= stage.operations
+        done = flow.done | stage.operations
+        kept = _kept(done, rest, [*wanted, *_results(reading.ordered)])
+        flow = mapped(flow, kept, done, reading.outside, ordered=stage.ordered)
+    if [tensor.ref() for tensor in flow.tensors] == [tensor.ref() for tensor in wanted]:
         return flow
-    return _stage(flow, reading, wanted, ordered=bool(reading.ordered))
+    done = flow.done | last.operations
+    return mapped(flow, list(wanted), done, reading.outside, ordered=last.ordered)
 
 
-def _stage(flow: Flow, reading: Reading, wanted: list[tf.Tensor], *, ordered: bool) -> Flow:
-    function, captured = _function(flow.tensors, reading, wanted)
-    arguments = {
-        "input_dataset": flow.variant,
-        "other_arguments": captured,
-        "f": function,
-        "output_types": [tensor.dtype for tensor in wanted],
-        "output_shapes": [tensor.shape for tensor in wanted],
-        # What says "out of range" here ends the data, as it would in a session.
-        "preserve_cardinality": False,
-    }
-    if ordered:
-        return Flow(tf.raw_ops.MapDataset(**arguments), wanted)
-    calls = tf.constant(_AS_MANY_AS_USEFUL, tf.int64)
-    parallel = tf.raw_ops.ParallelMapDatasetV2(
-        **arguments, num_parallel_calls=calls, deterministic="true"
-    )
-    return Flow(parallel, wanted)
+def _stages(reading: Reading) -> list[Stage]:
+    everything = frozenset(reading.between)
+    if not reading.ordered:
+        return [Stage(everything, ordered=False)]
+    # What follows from constants alone is not cut but copied to where it is needed.
+    sources = {*reading.pulls, *reading.ordered, *reading.drawn}
+    moving = _after(sources, within=everything)
+    needed = frozenset(ancestors(reading.ordered) & moving - set(reading.pulls))
+    if not _can_be_cut(reading, needed):
+        return [Stage(everything, ordered=True)]
+    follows = _after(set(reading.ordered), within=everything)
+    first = needed - follows
+    rest = (everything & moving) - needed
+    stages = [Stage(needed - first, ordered=True)]
+    if first:
+        stages.insert(0, Stage(first, ordered=False))
+    if rest:
+        stages.append(Stage(rest, ordered=False))
+    return stages
 
 
-def _function(
-    given: Sequence[tf.Tensor], reading: Reading, wanted: Sequence[tf.Tensor]
-) -> tuple[str, list[tf.Tensor]]:
-    """Define a function from ``given`` to ``wanted``; return its name and what it captures.
-
-    tf.data's own wrapper would order stateful operations by control edges, which would kill what
-    stands after an operation in the branch of a cond of TensorFlow 1 that is not taken.
-    """
-    graph = tf.get_default_graph()
-    inner = FuncGraph(f"input_{ops.uid()}")
-    with inner.as_default():
-        inner.inputs = [tf.placeholder(tensor.dtype, tensor.shape) for tensor in given]
-        known = dict(zip([tensor.ref() for tensor in given], inner.inputs, strict=True))
-        for operation in reading.outside:
-            known |= {tensor.ref(): inner.capture(tensor) for tensor in operation.outputs}
-        inner.outputs = _copied(known, wanted)
-    function = atomic_function.from_func_graph(inner.name, inner, {})
-    graph._add_function_recursive(function)
-    return inner.name, inner.external_captures
+def _can_be_cut(reading: Reading, needed: frozenset[tf.Operation]) -> bool:
+    if any(operation.type in _CONTROL_FLOW for operation in needed):
+        return False
+    # An operation that is only waited for has no value to hand on.
+    by_value = ancestors(reading.ordered, waited_for=False)
+    return needed <= by_value and all(operation.outputs for operation in reading.ordered)
 
 
-def _copied(known: dict[Any, tf.Tensor], wanted: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Copy what makes ``wanted`` into the current graph, where ``known`` stand for the rest."""
-    there = {reference.deref().op for reference in known}
-    missing = [tensor for tensor in wanted if tensor.ref() not in known]
-    copied = tf.import_graph_def(
-        _definition(ancestors([tensor.op for tensor in missing], until=there) - there),
-        input_map={reference.deref().name: tensor for reference, tensor in known.items()},
-        return_elements=[tensor.name for tensor in missing],
-        name="",
-    )
-    for tensor, original in zip(copied, missing, strict=True):
-        tensor.set_shape(original.shape)
-    found = {**known, **dict(zip([tensor.ref() for tensor in missing], copied, strict=True))}
-    return [found[tensor.ref()] for tensor in wanted]
+def _after(sources: set[tf.Operation], within: Iterable[tf.Operation]) -> set[tf.Operation]:
+    """Return ``sources`` and what depends on them."""
+    followers: dict[tf.Operation, list[tf.Operation]] = {}
+    for operation in within:
+        for earlier in before(operation):
+            followers.setdefault(earlier, []).append(operation)
+    found, todo = set(sources), list(sources)
+    while todo:
+        new = set(followers.get(todo.pop(), ())) - found
+        found |= new
+        todo.extend(new)
+    return found
 
 
-def _definition(operations: set[tf.Operation]) -> tf.GraphDef:
-    """Write operations down, free of devices and of all that is not among them."""
-    definition = tf.GraphDef()
-    names = {operation.name for operation in operations}
-    for operation in sorted(operations, key=lambda operation: operation._id):
-        node = definition.node.add()
-        node.CopyFrom(operation.node_def)
-        node.device = ""
-        node.attr.pop("_class", None)  # colocation with what may not be here
-        for place in reversed(range(len(node.input))):
-            if node.input[place][0] == "^" and node.input[place][1:] not in names:
-                del node.input[place]
-        graph = operation.graph
-    if operations:
-        definition.versions.CopyFrom(graph.graph_def_versions)
-        functions = functions_of(graph, definition.node)
-        definition.library.function.extend(functions.values())
-    return definition
+def _results(operations: Iterable[tf.Operation]) -> Iterator[tf.Tensor]:
+    """Yield a value of each, so that it is evaluated even where it is only waited for."""
+    yield from (operation.outputs[0] for operation in operations)
+
+
+def _kept(
+    done: frozenset[tf.Operation], rest: Iterable[tf.Operation], wanted: Iterable[tf.Tensor]
+) -> list[tf.Tensor]:
+    """Return the values of what is done that are used later."""
+    used = [tensor for operation in rest for tensor in operation.inputs]
+    kept = {tensor.ref(): tensor for tensor in (*used, *wanted) if tensor.op in done}
+    return sorted(kept.values(), key=lambda tensor: (tensor.op._id, tensor.value_index))

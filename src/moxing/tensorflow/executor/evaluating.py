@@ -1,0 +1,87 @@
+"""A run that evaluates or predicts."""
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.executor import restoring
+from moxing.tensorflow.executor.export import Export
+from moxing.tensorflow.executor.flags import get_flag
+from moxing.tensorflow.executor.logs import BATCH, LOG, EvaluationLines, Speed
+from moxing.tensorflow.executor.loop import Loop
+from moxing.tensorflow.executor.model import Model, build, tensors_of
+from moxing.tensorflow.executor.modes import ModeKeys
+from moxing.tensorflow.executor.outputs import Outputs
+from moxing.tensorflow.executor.parts import Part
+from moxing.tensorflow.executor.placement import placement
+from moxing.tensorflow.executor.registered import joining
+from moxing.tensorflow.executor.request import Request
+from moxing.tensorflow.executor.session import (
+    Start,
+    configuration,
+    new_graph,
+    open_session,
+    scaffold,
+)
+from moxing.tensorflow.executor.sharing import Sharing
+from moxing.tensorflow.executor.summaries import Writer
+
+
+def evaluate(request: Request) -> dict[str, float]:
+    """Run a model with the values of a checkpoint; return the means of its log_info."""
+    if request.inter_mode:
+        tf.logging.warning("inter_mode is for run_mode TRAIN: it is left out here.")
+    found = restoring.source(request.log_dir, request.checkpoint_path)
+    if found is None:
+        raise ValueError(
+            f"run_mode {request.run_mode} needs a checkpoint: there is none in log_dir "
+            f"{request.log_dir!r} and none in checkpoint_path {request.checkpoint_path!r}."
+        )
+    placed = placement()
+    with new_graph() as graph:
+        model = build(request, request.run_mode, graph, Sharing(), placed)
+        export = Export(request, model.inputs[0]) if request.export else None
+        usual = _usual(request, model)
+        speed = Speed(request.batch_size, placed.clones)
+        lines = EvaluationLines(request.log_every, speed, request.batch_size, placed.clones)
+        loop = Loop(usual, [*_outputs(request, model), lines], request.max_steps)
+        start = Start(restoring.Restorer(found, tf.global_variables(), needed=True))
+        ready = scaffold(start, model.initializers)
+        hooks = [*joining(model, None), loop.hook()]
+        with open_session(ready, configuration(placed), hooks) as session:
+            loop.run(session)
+    if request.log_dir and lines.means:
+        _keep(request.log_dir, loop.moment.global_step, lines.means)
+    if export is not None:
+        assert start.taken is not None
+        export.write(start.taken)
+    return lines.means
+
+
+def _usual(request: Request, model: Model) -> dict[str, Any]:
+    first_clone = bool(get_flag("log_first_clone"))
+    usual = {LOG + name: tensor for name, tensor in model.log_info(first_clone).items()}
+    if request.batch_size is None:
+        usual[BATCH] = tf.shape(tensors_of(model.inputs[0])[0])[0]
+    return usual
+
+
+def _outputs(request: Request, model: Model) -> list[Part]:
+    per_clone = [spec.output_info for spec in model.specs]
+    if not per_clone[0]:
+        return []
+    if request.output_fn is None:
+        if request.run_mode == ModeKeys.PREDICT:
+            tf.logging.warning("mox.run has no output_fn: the outputs go nowhere.")
+            return [Outputs(lambda outputs: None, 1, per_clone)]
+        return []
+    if not request.output_every and request.run_mode != ModeKeys.PREDICT:
+        tf.logging.warning("output_fn is not called: output_every_n_steps is 0.")
+        return []
+    return [Outputs(request.output_fn, request.output_every, per_clone)]
+
+
+def _keep(log_dir: str, step: int, means: dict[str, float]) -> None:
+    writer = Writer(f"{log_dir.rstrip('/')}/eval")
+    writer.numbers(step, means)
+    writer.close()

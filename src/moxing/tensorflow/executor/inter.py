@@ -1,0 +1,115 @@
+"""Evaluates with the graph of ``inter_mode`` while the run goes on."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.executor.hooks import FeedSessionRunHook
+from moxing.tensorflow.executor.logs import shown
+from moxing.tensorflow.executor.model import Model
+from moxing.tensorflow.executor.parts import Moment, Part, until
+from moxing.tensorflow.executor.registered import Evaluation
+
+
+class Rate:
+    """The factor every learning rate is multiplied with: a variable of the checkpoint."""
+
+    NAME = "mox_lr_scale"
+
+    def __init__(self) -> None:
+        self.factor = tf.get_variable(
+            self.NAME, [], tf.float32, tf.ones_initializer(), trainable=False, use_resource=True
+        )
+        self._given = tf.placeholder(tf.float32, [], "mox_lr_scale_given")
+        self._assign = self.factor.assign(self._given, read_value=False)
+        self.rate: Any = None  # the learning rate with the factor, once there is an optimizer
+
+    def change(self, session: Any, by: float, least: float) -> tuple[float, float]:
+        """Multiply the rate, not below ``least``; return it before and after."""
+        factor = float(session.run(self.factor))
+        before = float(session.run(self.rate)) if tf.is_tensor(self.rate) else factor
+        now = min(before, max(before * by, least))
+        if before:
+            session.run(self._assign, {self._given: factor * now / before})
+        return before, now
+
+
+class InterMode(Part):
+    """Every evaluation at its own period. ``replicas``: how many batches a step trains on."""
+
+    def __init__(
+        self,
+        evaluations: Sequence[Evaluation],
+        inter: Model,
+        replicas: int,
+        write: Callable[[int, dict[str, float]], None],
+        rate: Rate | None = None,
+    ) -> None:
+        self._inter = inter
+        self._write = write
+        self._rate = rate
+        self._due = [(each, each.hook.period(replicas)) for each in evaluations]
+        self._tensors = [_means(each) for each in evaluations]
+        self._feeding = [
+            hook
+            for spec in inter.specs
+            for hook in spec.hooks
+            if isinstance(hook, FeedSessionRunHook)
+        ]
+
+    def steps_alone(self, step: int) -> int:
+        return min(until(step + 1, period) for _, period in self._due)
+
+    def after(self, moment: Moment) -> None:
+        for (evaluation, period), tensors in zip(self._due, self._tensors, strict=True):
+            if (moment.step + 1) % period:
+                continue
+            hook = evaluation.hook
+            metrics = self._evaluate(moment.session, tensors, hook.batches(len(evaluation.twins)))
+            tf.logging.info("%s", f"{hook.prefix} step: {moment.step} {shown(metrics, ' ')}")
+            self._write(moment.global_step, metrics)
+            moment.stop |= hook.evaluated(metrics, self._changed(moment.session))
+
+    def _evaluate(self, session: Any, tensors: dict[str, Any], batches: int) -> dict[str, float]:
+        sums = dict.fromkeys(tensors, 0.0)
+        done = 0
+        began_anew = False
+        while done < batches:
+            feeds = {key: value for hook in self._feeding for key, value in hook.feeds().items()}
+            try:
+                values = session.run(tensors, feeds)
+            except tf.errors.OutOfRangeError:
+                if began_anew or not self._inter.initializers:
+                    break
+                session.run(self._inter.initializers)
+                began_anew = True
+                continue
+            began_anew = False
+            done += 1
+            for name, value in values.items():
+                sums[name] += float(value)
+        if not done:
+            raise ValueError(
+                f"input_fn has not one batch of data in mode {self._inter.mode}: nothing can be "
+                "evaluated."
+            )
+        return {name: total / done for name, total in sums.items()}
+
+    def _changed(self, session: Any) -> Callable[[float, float], tuple[float, float]]:
+        def change(by: float, least: float) -> tuple[float, float]:
+            assert self._rate is not None
+            return self._rate.change(session, by, least)
+
+        return change
+
+
+def _means(evaluation: Evaluation) -> dict[str, Any]:
+    twins = evaluation.twins
+    if len(twins) == 1:
+        return dict(twins[0].monitor_info)
+    return {
+        name: tf.add_n([tf.cast(twin.monitor_info[name], tf.float32) for twin in twins])
+        / float(len(twins))
+        for name in twins[0].monitor_info
+    }

@@ -1,0 +1,158 @@
+"""The lines of a run, in the shape people search for."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.executor.parts import Moment, Part, until
+
+LOG = "log/"  # before the names of log_info among the values of a step
+BATCH = "batch"  # the size of a batch, where the run was not told
+
+
+def tell_steps() -> None:
+    """Let TensorFlow's lines be heard, once each, as MoXing did.
+
+    A user who wants fewer has set another level than TensorFlow's own.
+    """
+    logger = logging.getLogger("tensorflow")
+    if tf.logging.get_verbosity() == tf.logging.WARN:
+        tf.logging.set_verbosity(tf.logging.INFO)
+    if logger.handlers:
+        logger.propagate = False  # the root logger would say it again
+
+
+def logged(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the values of log_info by their names."""
+    return {
+        name[len(LOG) :]: float(value) for name, value in values.items() if name.startswith(LOG)
+    }
+
+
+def samples_of(values: Mapping[str, Any], declared: int | None) -> int:
+    """Return how many samples a clone had in a step."""
+    return declared if declared is not None else int(values.get(BATCH, 1))
+
+
+def shown(metrics: Mapping[str, float], between: str) -> str:
+    return between.join(f"{name}: {value:.3f}" for name, value in metrics.items())
+
+
+class Speed:
+    """Samples per second since the last line, of all clones.
+
+    ``batch_size`` is the declared one, None where each step says its own.
+    """
+
+    def __init__(
+        self,
+        batch_size: int | None,
+        replicas: int,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._batch_size = batch_size
+        self._replicas = replicas
+        self._clock = clock
+        self._at = clock()
+        self._step = -1
+
+    def begin(self, step: int) -> None:
+        self._at, self._step = self._clock(), step
+
+    def since(self, moment: Moment) -> float:
+        now, last, since = self._clock(), self._step, self._at
+        self._at, self._step = now, moment.step
+        samples = samples_of(moment.values, self._batch_size) * self._replicas
+        return samples * (moment.step - last) / max(now - since, 1e-9)
+
+
+class TrainingLines(Part):
+    """``step: 10(global step: 10)``: one line every so many steps, the first at step 0."""
+
+    def __init__(self, every: int, speed: Speed) -> None:
+        self._every = every
+        self._speed = speed
+
+    def steps_alone(self, step: int) -> int:
+        return until(step, self._every)
+
+    def begin(self, moment: Moment) -> None:
+        self._speed.begin(moment.step)
+
+    def after(self, moment: Moment) -> None:
+        if moment.step % self._every:
+            return
+        line = f"step: {moment.step}(global step: {moment.global_step - 1})"
+        line += f"\tsample/sec: {self._speed.since(moment):.3f}"
+        metrics = shown(logged(moment.values), "\t")
+        tf.logging.info("%s", f"{line}\t{metrics}" if metrics else line)
+
+
+class EvaluationLines(Part):
+    """``step: 49``: a line at the end of every so many steps, and one with the means at the end."""
+
+    def __init__(
+        self, every: int | None, speed: Speed, batch_size: int | None, clones: int
+    ) -> None:
+        self._every = every
+        self._speed = speed
+        self._batch_size = batch_size
+        self._clones = clones
+        self._samples = 0
+        self._steps = 0
+        self._sums: dict[str, float] = {}
+
+    @property
+    def means(self) -> dict[str, float]:
+        return {name: total / self._steps for name, total in self._sums.items()}
+
+    def begin(self, moment: Moment) -> None:
+        self._speed.begin(-1)
+
+    def after(self, moment: Moment) -> None:
+        metrics = logged(moment.values)
+        self._steps += 1
+        self._samples += samples_of(moment.values, self._batch_size) * self._clones
+        for name, value in metrics.items():
+            self._sums[name] = self._sums.get(name, 0.0) + value
+        if self._every and (moment.step + 1) % self._every == 0:
+            line = f"step: {moment.step}\tsample/sec: {self._speed.since(moment):.3f}"
+            text = shown(metrics, "\t")
+            tf.logging.info("%s", f"{line}\t{text}" if text else line)
+
+    def end(self, moment: Moment) -> None:
+        means = "\t".join(f"{name}: {value!r}" for name, value in self.means.items())
+        tf.logging.info("%s", f"{means}\t[{self._samples} examples]")
+
+
+class StepRate(Part):
+    """``global_step/sec``, every hundred steps, as TensorFlow says it."""
+
+    TAG = "global_step/sec"
+
+    def __init__(
+        self,
+        write: Callable[[int, dict[str, float]], None],
+        every: int = 100,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._write = write
+        self._every = every
+        self._clock = clock
+        self._at = (clock(), 0)
+
+    def begin(self, moment: Moment) -> None:
+        self._at = (self._clock(), moment.global_step)
+
+    def after(self, moment: Moment) -> None:
+        since, step = self._at
+        if moment.global_step - step < self._every:
+            return
+        now = self._clock()
+        rate = (moment.global_step - step) / max(now - since, 1e-9)
+        self._at = (now, moment.global_step)
+        tf.logging.info("%s: %g", self.TAG, rate)
+        self._write(moment.global_step, {self.TAG: rate})

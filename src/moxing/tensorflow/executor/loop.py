@@ -1,0 +1,125 @@
+"""Runs the steps: many in one call where nobody looks at each, one by one where somebody does."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from danlu_runtime import steps as counted
+from moxing.tensorflow.executor.parts import Moment, Part
+
+STEP = "global_step"
+_SECONDS = 0.5  # the longest call: a run can be stopped, and shows where it is
+_FIRST = 10  # steps of the first call of many, before their time is known
+
+
+class Pace:
+    """How many steps fit into one call."""
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._most = _FIRST
+
+    def limit(self, stride: int) -> int:
+        return min(stride, self._most)
+
+    def timed(self, run: Callable[[], Any], stride: int) -> Any:
+        began = self._clock()
+        values = run()
+        if stride > 1:
+            fitting = int(_SECONDS * stride / max(self._clock() - began, 1e-9))
+            self._most = max(1, min(fitting, 2 * self._most))
+        return values
+
+
+class Loop:
+    """``usual``: what each call fetches, the number of steps done (STEP) among it.
+
+    ``fused`` does many steps in one call; None where it cannot be, or where hooks of the user's
+    see every step.
+    """
+
+    def __init__(
+        self,
+        usual: dict[str, Any],
+        parts: Sequence[Part],
+        last_step: int,
+        fused: Any = None,
+    ) -> None:
+        self._usual = usual
+        self._parts = parts
+        self._end = last_step
+        self._fused = fused
+        self._pace = Pace()
+        self.moment = Moment(None, -1, 0)
+
+    def hook(self) -> tf.train.SessionRunHook:
+        """Return what lets a session tell when it is there and when it ends well."""
+        return _Ends(self)
+
+    def begin(self, session: Any, global_step: int) -> None:
+        again = self.moment.session is not None
+        self.moment.session = session
+        self.moment.global_step = global_step
+        if again:
+            return  # the session was lost and made anew: the run goes on
+        self.moment.step = global_step - 1 if STEP in self._usual else -1
+        for part in self._parts:
+            part.begin(self.moment)
+
+    def run(self, session: Any) -> None:
+        """Run until the last step, the end of the data, or somebody's stop."""
+        moment = self.moment
+        while not (session.should_stop() or moment.stop or self._is_over()):
+            step = moment.step + 1
+            stride = self._stride(step)
+            moment.values = self._pace.timed(lambda: self._call(session, step, stride), stride)  # noqa: B023
+            moment.step += stride
+            moment.global_step = (
+                int(moment.values[STEP]) if STEP in self._usual else moment.step + 1
+            )
+            for part in self._parts:
+                part.after(moment)
+
+    def end(self, session: Any) -> None:
+        self.moment.session = session
+        for part in self._parts:
+            part.end(self.moment)
+
+    def _is_over(self) -> bool:
+        done = self.moment.global_step if STEP in self._usual else self.moment.step + 1
+        return done >= self._end
+
+    def _stride(self, step: int) -> int:
+        if self._fused is None:
+            return 1
+        wanted = [part.steps_alone(step) for part in self._parts]
+        allowed = counted.allowance()
+        left = self._end - self.moment.global_step
+        return max(1, self._pace.limit(min(*wanted, left, allowed if allowed else left)))
+
+    def _call(self, session: Any, step: int, stride: int) -> dict[str, Any]:
+        beside: dict[str, Any] = {}
+        for part in self._parts:
+            beside.update(part.fetches(step) if stride == 1 else {})
+        if self._fused is None or (stride == 1 and not self._fused.draws):
+            return dict(session.run({**self._usual, **beside}))
+        # The loop draws random numbers of its own: all steps are made by it, and what is fetched
+        # beside one does not depend on it.
+        found = dict(session.run(beside)) if beside else {}
+        values = session.run(self._fused.values, feed_dict=self._fused.feed(stride))
+        return {**found, **dict(zip(self._usual, values, strict=True))}
+
+
+class _Ends(tf.train.SessionRunHook):
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        step = tf.train.get_global_step(session.graph)
+        done = int(session.run(step)) if step is not None else 0
+        self._loop.begin(session, done)
+
+    def end(self, session: Any) -> None:
+        self._loop.end(session)

@@ -1,0 +1,77 @@
+"""The graph of one run, which knows whose turn it is while a model is built."""
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+# Variables belong to all clones: each of them sees the whole model.
+_SHARED = (
+    *(tf.GraphKeys.GLOBAL_VARIABLES, tf.GraphKeys.LOCAL_VARIABLES, tf.GraphKeys.MODEL_VARIABLES),
+    *(tf.GraphKeys.TRAINABLE_VARIABLES, tf.GraphKeys.GLOBAL_STEP),
+    *(tf.GraphKeys.MOVING_AVERAGE_VARIABLES, tf.GraphKeys.WEIGHTS, tf.GraphKeys.BIASES),
+)
+
+
+class RunGraph(tf.Graph):
+    """A graph whose collections can be seen from one clone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._clone: int | None = None  # the one model_fn is called for
+        self._before: dict[str, int] = {}  # how long each collection was before it
+        self._shared_losses: list[Any] = []  # of the variables, made with the first clone
+        self._hinted = False
+
+    def begin_clone(self, clone: int) -> None:
+        self._clone = clone
+        self._before = {
+            key: len(self.get_collection_ref(key)) for key in self.get_all_collection_keys()
+        }
+
+    def end_clone(self) -> None:
+        self._clone, self._before = None, {}
+
+    def share_losses(self, inputs: list[Any]) -> None:
+        """Keep the first clone's regularisation of variables for the clones after it.
+
+        A variable is regularised where it is made, and later clones find it made.
+        """
+        of_clone = self.of_clone(tf.GraphKeys.REGULARIZATION_LOSSES)
+        fed = {tensor.op for tensor in inputs}
+        self._shared_losses = [loss for loss in of_clone if not _depends(loss.op, fed)]
+
+    def of_clone(self, key: str) -> list[Any]:
+        """Return what the clone that is being built has added to a collection."""
+        everything = super().get_collection(key)
+        if self._clone is None or key in _SHARED:
+            return everything
+        own = everything[self._before.get(key, 0) :]
+        if key == tf.GraphKeys.REGULARIZATION_LOSSES and self._clone > 0:
+            return [*self._shared_losses, *own]
+        return own
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        if (self._clone or 0) > 0 and name == tf.GraphKeys.REGULARIZATION_LOSSES:
+            self._hint()
+        return super().get_collection(name, scope)  # type: ignore[no-any-return]
+
+    def _hint(self) -> None:
+        if not self._hinted:
+            self._hinted = True
+            tf.logging.warning(
+                "tf.get_collection in model_fn sees the regularisation of all clones: use "
+                "mox.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)."
+            )
+
+
+def _depends(operation: Any, on: set[Any]) -> bool:
+    seen, todo = {operation}, [operation]
+    while todo:
+        current = todo.pop()
+        if current in on:
+            return True
+        for before in (*(tensor.op for tensor in current.inputs), *current.control_inputs):
+            if before not in seen:
+                seen.add(before)
+                todo.append(before)
+    return False

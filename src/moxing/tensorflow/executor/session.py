@@ -1,0 +1,62 @@
+"""The graph and the session of a run on this machine."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.executor.flags import get_flag
+from moxing.tensorflow.executor.restoring import Restorer
+from moxing.tensorflow.executor.run_graph import RunGraph
+
+
+@contextlib.contextmanager
+def new_graph() -> Iterator[RunGraph]:
+    """Give a graph with a step counter; the user's own default graph is left as it is.
+
+    Variables are resources: their reads and writes keep their order in a call of many steps.
+    """
+    graph = RunGraph()
+    graph.seed = tf.get_default_graph().seed  # what tf.set_random_seed has set
+    with graph.as_default(), tf.variable_scope(tf.get_variable_scope(), use_resource=True):
+        tf.train.get_or_create_global_step()
+        yield graph
+
+
+def configuration(placement: Any) -> tf.ConfigProto:
+    config = tf.ConfigProto(
+        allow_soft_placement=True,
+        inter_op_parallelism_threads=int(get_flag("num_inter_threads") or 0),
+        intra_op_parallelism_threads=int(get_flag("num_intra_threads") or 0),
+    )
+    config.gpu_options.allow_growth = True
+    placement.configure(config)
+    return config
+
+
+class Start:
+    """Gives a new session its values. ``taken`` is the checkpoint they came from."""
+
+    def __init__(self, restorer: Restorer) -> None:
+        self._restorer = restorer
+        self.taken: str | None = None
+
+    def __call__(self, scaffold: Any, session: Any) -> None:
+        self.taken = self._restorer(session)
+
+
+def scaffold(start: Start, initializers: Sequence[Any], saver: Any = None) -> tf.train.Scaffold:
+    """Return how a session of this graph is made ready."""
+    return tf.train.Scaffold(
+        init_fn=start,
+        local_init_op=tf.group(tf.train.Scaffold.default_local_init_op(), *initializers),
+        saver=saver or tf.train.Saver(allow_empty=True),
+    )
+
+
+def open_session(
+    ready: tf.train.Scaffold, config: tf.ConfigProto, hooks: Sequence[tf.train.SessionRunHook]
+) -> tf.train.MonitoredSession:
+    creator = tf.train.ChiefSessionCreator(ready, config=config)
+    return tf.train.MonitoredSession(creator, hooks)

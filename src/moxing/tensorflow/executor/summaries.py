@@ -1,0 +1,69 @@
+"""What TensorBoard draws: log_info under its own names, the rate, and the model's summaries."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.executor.logs import logged
+from moxing.tensorflow.executor.parts import Moment, Part
+
+MERGED = "summary"
+RATE = "learning_rate"
+
+
+class Writer:
+    """Event files of one directory."""
+
+    def __init__(self, directory: str, graph: Any = None) -> None:
+        self._writer = tf.summary.FileWriter(directory, graph)
+
+    def numbers(self, step: int, values: Mapping[str, float]) -> None:
+        value = [tf.Summary.Value(tag=name, simple_value=number) for name, number in values.items()]
+        self.add(tf.Summary(value=value), step)
+
+    def add(self, summary: Any, step: int) -> None:
+        self._writer.add_summary(summary, step)
+        self._writer.flush()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class Summaries(Part):
+    """Every so many steps, the first at step 0. Such a step is run by itself."""
+
+    def __init__(self, every: int, writer: Writer, merged: Any, rate: Any) -> None:
+        self._every = every
+        self._writer = writer
+        self._merged = merged
+        self._rate = rate
+
+    def steps_alone(self, step: int) -> int:
+        return max(1, (-step) % self._every)
+
+    def fetches(self, step: int) -> dict[str, Any]:
+        if step % self._every:
+            return {}
+        wanted = {MERGED: self._merged, RATE: self._rate}
+        return {name: tensor for name, tensor in wanted.items() if tf.is_tensor(tensor)}
+
+    def after(self, moment: Moment) -> None:
+        if moment.step % self._every:
+            return
+        summary = tf.Summary()
+        if MERGED in moment.values:
+            summary.ParseFromString(moment.values[MERGED])
+        drawn = {value.tag for value in summary.value}
+        numbers = {**logged(moment.values), **self._rate_of(moment.values)}
+        for name, number in numbers.items():
+            if name not in drawn:
+                summary.value.add(tag=name, simple_value=number)
+        self._writer.add(summary, moment.global_step - 1)
+
+    def _rate_of(self, values: Mapping[str, Any]) -> dict[str, float]:
+        rate = values.get(RATE, self._rate)
+        return {} if rate is None else {RATE: float(rate)}
+
+    def end(self, moment: Moment) -> None:
+        self._writer.close()

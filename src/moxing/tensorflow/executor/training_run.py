@@ -1,0 +1,187 @@
+"""A run that trains: builds the graph, steps to the end, exports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from danlu_runtime.fused import Fused, why_not
+from moxing.tensorflow.executor import restoring
+from moxing.tensorflow.executor.export import Export
+from moxing.tensorflow.executor.flags import get_flag
+from moxing.tensorflow.executor.hooks import PlateauLREarlyStoppingHook
+from moxing.tensorflow.executor.inter import InterMode, Rate
+from moxing.tensorflow.executor.logs import BATCH, LOG, Speed, StepRate, TrainingLines
+from moxing.tensorflow.executor.loop import STEP, Loop
+from moxing.tensorflow.executor.model import Model, build, tensors_of
+from moxing.tensorflow.executor.modes import ModeKeys
+from moxing.tensorflow.executor.outputs import Outputs
+from moxing.tensorflow.executor.parts import Moment, Part
+from moxing.tensorflow.executor.placement import placement
+from moxing.tensorflow.executor.registered import evaluations, joining
+from moxing.tensorflow.executor.request import Request
+from moxing.tensorflow.executor.saving import Saving
+from moxing.tensorflow.executor.session import (
+    Start,
+    configuration,
+    new_graph,
+    open_session,
+    scaffold,
+)
+from moxing.tensorflow.executor.sharing import Sharing
+from moxing.tensorflow.executor.summaries import Summaries, Writer
+from moxing.tensorflow.executor.training import optimizers, train_op
+from moxing.tensorflow.optimizer.rates import learning_rate_of, scale_learning_rate
+
+
+@dataclass
+class _Built:
+    """The graph of a training."""
+
+    model: Model
+    inter: Model | None
+    usual: dict[str, Any]
+    op: Any
+    rate: Any  # the learning rate: a number or a tensor
+    scale: Rate | None
+    slots: list[Any]
+
+
+def train(request: Request) -> None:
+    """Train to the last step; then write the model, where one is asked for."""
+    placed = placement()
+    with new_graph() as graph:
+        built = _build(request, graph, placed)
+        export = Export(request, built.model.inputs[0]) if request.export else None
+        found = restoring.source(request.log_dir, request.checkpoint_path)
+        start = Start(restoring.Restorer(found, tf.global_variables(), built.slots))
+        saver = tf.train.Saver(save_relative_paths=True)
+        joined = joining(built.model, built.inter)
+        parts = _parts(request, built, placed, saver, start, found)
+        fused = None if joined else _fused(request, built)
+        loop = Loop(built.usual, parts, request.max_steps, fused)
+        ready = scaffold(start, _initializers(built), saver)
+        config = configuration(placed)
+        with open_session(ready, config, [*joined, loop.hook()]) as session:
+            loop.run(session)
+    if export is not None:
+        assert request.log_dir is not None
+        export.write(restoring.checkpoints(request.log_dir)[0])
+
+
+def _build(request: Request, graph: Any, placed: Any) -> _Built:
+    sharing = Sharing()
+    model = build(request, ModeKeys.TRAIN, graph, sharing, placed)
+    inter = None
+    if request.inter_mode:
+        inter = build(request, request.inter_mode, graph, sharing, placed, required=False)
+    of_model = {id(each) for each in tf.global_variables()}
+    made = optimizers(request.optimizer_fns, len(model.first.losses))
+    scale = _scale(model, made)
+    op = train_op(model, made, placed, tf.train.get_global_step())
+    slots = [each for each in tf.global_variables() if id(each) not in of_model]
+    with tf.control_dependencies([op]):
+        usual = {STEP: tf.identity(tf.train.get_global_step().read_value(), "mox_step")}
+    for name, tensor in model.log_info(bool(get_flag("log_first_clone"))).items():
+        usual[LOG + name] = tensor
+    if request.batch_size is None:
+        usual[BATCH] = tf.shape(tensors_of(model.inputs[0])[0])[0]
+    return _Built(model, inter, usual, op, learning_rate_of(made[0]), scale, slots)
+
+
+def _scale(model: Model, made: Sequence[Any]) -> Rate | None:
+    if not any(isinstance(hook, PlateauLREarlyStoppingHook) for hook in model.first.hooks):
+        return None
+    scale = Rate()
+    for optimizer in made:
+        scale_learning_rate(optimizer, scale.factor)
+    scale.rate = learning_rate_of(made[0])
+    return scale
+
+
+def _initializers(built: _Built) -> list[Any]:
+    return [*built.model.initializers, *(built.inter.initializers if built.inter else ())]
+
+
+def _fused(request: Request, built: _Built) -> Fused | None:
+    """Return what does many steps in one call, where that gives the same as one by one."""
+    values = list(built.usual.values())
+    if why_not(built.op, values) is not None:
+        return None
+    fused = Fused(built.op, values)
+    looks_inside = request.output_every or (built.model.summaries and request.log_dir)
+    return None if fused.draws and looks_inside else fused
+
+
+def _parts(
+    request: Request, built: _Built, placed: Any, saver: Any, start: Start, found: Any
+) -> list[Part]:
+    """Return what is done beside the steps, in the order it is done in one of them."""
+    parts: list[Part] = [_Beginning(request, start)]
+    if request.log_every:
+        parts.append(TrainingLines(request.log_every, Speed(request.batch_size, placed.clones)))
+    if request.output_fn is not None and built.model.first.output_info:
+        if request.output_every:
+            per_clone = [spec.output_info for spec in built.model.specs]
+            parts.append(Outputs(request.output_fn, request.output_every, per_clone))
+        else:
+            tf.logging.warning("output_fn is not called: output_every_n_steps is 0.")
+    if request.log_dir:
+        parts += _kept(request, built, saver, found)
+    if built.inter is not None:
+        wanted = evaluations(built.model, built.inter)
+        write = Evaluated(request.log_dir).write
+        if wanted:
+            parts.append(InterMode(wanted, built.inter, placed.clones, write, built.scale))
+    else:
+        evaluations(built.model, None)  # a hook that needs the other mode says so
+    return parts
+
+
+def _kept(request: Request, built: _Built, saver: Any, found: Any) -> list[Part]:
+    """Return what is written below log_dir."""
+    assert request.log_dir is not None
+    parts: list[Part] = []
+    writer = Writer(request.log_dir, tf.get_default_graph())
+    parts.append(StepRate(writer.numbers))
+    if request.summary_every:
+        merged = tf.summary.merge(built.model.summaries) if built.model.summaries else None
+        parts.append(Summaries(request.summary_every, writer, merged, built.rate))
+    resumes = found is not None and found.resumes
+    parts.append(Saving(saver, request.log_dir, request.save_steps, request.save_seconds, resumes))
+    return parts
+
+
+class Evaluated:
+    """The curve of evaluations: a run of its own in TensorBoard."""
+
+    def __init__(self, log_dir: str | None) -> None:
+        self._log_dir = log_dir
+        self._writer: Writer | None = None
+
+    def write(self, step: int, metrics: dict[str, float]) -> None:
+        if self._log_dir is None:
+            return
+        if self._writer is None:
+            self._writer = Writer(f"{self._log_dir.rstrip('/')}/eval")
+        self._writer.numbers(step, metrics)
+
+
+class _Beginning(Part):
+    """Says where a run begins and ends."""
+
+    def __init__(self, request: Request, start: Start) -> None:
+        self._request = request
+        self._start = start
+
+    def begin(self, moment: Moment) -> None:
+        last = self._request.max_steps
+        if moment.global_step < last:
+            tf.logging.info("Running will end at step: %d", last)
+            return
+        tf.logging.info(
+            "The checkpoint %s is at step %d >= max_number_of_steps %d: nothing is left to train. "
+            "Give more steps to go on, or another log_dir to begin anew.",
+            *(self._start.taken, moment.global_step, last),
+        )
