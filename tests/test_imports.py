@@ -33,7 +33,12 @@ def loaded(code: str) -> set[str]:
     ("code", "further"),
     [
         ("import danlu", {"click", "danlu.cli", "danlu.client", "danlu.storage", *NAMES}),
-        ("import ti", {"click", "danlu.cli", "danlu.storage", *NAMES - {"ti"}}),
+        ("import ti", {"click", "danlu.cli", "danlu.client", "danlu.storage", *NAMES - {"ti"}}),
+        (
+            "from ti.tensorflow import TensorFlow; from ti.session import Session\n"
+            "TensorFlow(entry_point='train.py', ti_session=Session())",
+            {"click", "danlu.cli", "danlu.client", "danlu.storage", *NAMES - {"ti"}},
+        ),
         ("import moxing", {"click", "danlu.cli", "danlu.client", *NAMES - {"moxing"}}),
         (
             "import moxing as mox; mox.file.exists('/')",
@@ -47,7 +52,7 @@ def loaded(code: str) -> set[str]:
             {"danlu.client", "danlu.storage", *NAMES},
         ),
     ],
-    ids=["danlu", "ti", "moxing", "mox.file", "danlu_runtime", "danlu --help"],
+    ids=["danlu", "ti", "an estimator", "moxing", "mox.file", "danlu_runtime", "danlu --help"],
 )
 def test_a_fresh_process_loads_nothing_it_does_not_use(code, further):
     assert loaded(code) & (HEAVY | PARTS | further) == set()
@@ -56,7 +61,7 @@ def test_a_fresh_process_loads_nothing_it_does_not_use(code, further):
 @pytest.mark.parametrize(
     ("package", "name"),
     [
-        *(("ti", "Session"), ("ti", "file"), ("moxing", "run"), ("moxing.framework", "cloud")),
+        *(("moxing", "run"), ("moxing.framework", "cloud")),
         *(("moxing.pytorch", "dist"), ("moxing.mxnet", "run")),
     ],
 )

@@ -1,0 +1,134 @@
+"""Follows a job to its end: its output, line by line, and between the lines what it is doing."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from danlu.errors import DanluError
+from danlu.job.output import Line
+from danlu.words import say
+from ti.describing import Transition, moment, transitions
+from ti.telling import progress, times
+from ti.terminal import Terminal
+
+if TYPE_CHECKING:
+    from danlu.client import Client
+
+View = Mapping[str, Any]
+
+_OURS = "[danlu] "
+_OFTEN, _SELDOM = 0.3, 2.0  # seconds between two looks; the second where nothing moves
+
+
+def follow(client: "Client", view: View, *, logs: bool, terminal: Terminal) -> View:
+    """Return the job when it has ended, having printed what it wrote (``logs``) and went through.
+
+    An interrupt leaves the job alone and says how to come back.
+    """
+    try:
+        with _telling(client, view["id"], terminal) as teller:
+            if logs:
+                show_output(client, view["id"], terminal, on_script=teller.tell)
+            ended = client.wait(view["id"])
+    except KeyboardInterrupt:
+        terminal.line(_detached(view["name"]))
+        raise
+    teller.tell(ended)
+    for text in times(ended):
+        terminal.line(f"{ended['name']}: {text}")
+    return ended
+
+
+def show_output(
+    client: "Client",
+    reference: str,
+    terminal: Terminal,
+    *,
+    wait: bool = True,
+    on_script: Callable[[View], None] | None = None,
+) -> None:
+    """Print every line of a job, until it has ended or as far as it is; tasks are named where
+    there are several. ``on_script`` gets the job as it is before the script's first line."""
+    several: bool | None = None
+    for line in client.follow(reference) if wait else _so_far(client, reference):
+        if several is None:
+            several = len(client.job(reference).get("plan") or ()) > 1
+        if on_script is not None and not line.text.startswith(_OURS):
+            on_script(client.job(reference))
+            on_script = None
+        # Of a bar that rewrites itself the last state counts.
+        text = line.text.rstrip("\r").rpartition("\r")[2]
+        terminal.line(f"[{line.task}] {text}" if several else text)
+
+
+def _so_far(client: "Client", reference: str) -> Iterator[Line]:
+    cursor = ""
+    while True:
+        found = client.lines(reference, cursor=cursor)
+        yield from found.lines
+        if found.ended or not found.lines:
+            return
+        cursor = found.cursor
+
+
+def _detached(name: str) -> str:
+    words = say("follow.detached", name=name)
+    return f"{words}, or: attach(training_job_name={name!r})"
+
+
+class _Teller:
+    """Prints each transition once, and keeps the moving line."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._told: set[Transition] = set()
+        self._status = ""
+        self._lock = threading.Lock()
+
+    @property
+    def training(self) -> bool:
+        return self._status == "Training"
+
+    def tell(self, view: View) -> None:
+        with self._lock:
+            for change in transitions(view):
+                if change not in self._told:
+                    self._told.add(change)
+                    self._print(change)
+            self._terminal.move(progress(view, time.time()))
+
+    def _print(self, change: Transition) -> None:
+        """Only a new status is a line: its parts are too quick to be read."""
+        if change.status == self._status:
+            return
+        self._status = change.status
+        attempt = f" (attempt {change.attempt})" if change.attempt > 1 else ""
+        text = f"{moment(change.began)} {change.status} - {change.message}{attempt}"
+        self._terminal.line(text)
+
+
+@contextlib.contextmanager
+def _telling(client: "Client", reference: str, terminal: Terminal) -> Iterator[_Teller]:
+    """Look at the job again and again, in a thread, while the caller reads its output."""
+    teller, done = _Teller(terminal), threading.Event()
+
+    def look() -> None:
+        # Trouble with this is not worth a word: who reads the output tells of it.
+        with contextlib.suppress(DanluError, OSError):
+            while True:
+                view = client.job(reference)
+                teller.tell(view)
+                quiet = teller.training and not terminal.moves
+                if done.wait(_SELDOM if quiet else _OFTEN):
+                    return
+
+    thread = threading.Thread(target=look, name="ti-following", daemon=True)
+    thread.start()
+    try:
+        yield teller
+    finally:
+        done.set()
+        thread.join(5)
+        terminal.move("")

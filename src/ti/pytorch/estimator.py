@@ -1,0 +1,32 @@
+"""The estimator of PyTorch scripts."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ti.framework import Framework
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ti.arguments import Arguments
+
+
+class PyTorch(Framework):
+    """A plain script. ``framework_version`` is told to nobody: there is one PyTorch, or none."""
+
+    framework_name = "pytorch"
+    default_version = "1.1.0"
+
+    def __init__(
+        self,
+        py_version: str = "py3",
+        framework_version: str = default_version,
+        distributions: Mapping[str, Any] | None = None,
+        **arguments: "Unpack[Arguments]",
+    ) -> None:
+        super().__init__(
+            arguments,
+            py_version=py_version,
+            framework_version=framework_version,
+            distributions=distributions,
+        )
