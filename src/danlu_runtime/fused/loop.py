@@ -1,0 +1,90 @@
+"""The loop of a graph, as whoever trains uses it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from danlu.errors import Unsupported
+from danlu_runtime.fused.behind import Behind, behind
+from danlu_runtime.fused.frame import Frame
+from danlu_runtime.fused.marks import mark
+from danlu_runtime.fused.refusals import why_not
+
+
+class Fused:
+    """The steps of ``op`` in a loop; ``values`` are those of the last step a call has made.
+
+    Made once for a graph, before it is finalized. A call that ends with an error, as at the end
+    of the data, has made the steps before it, as single runs would have.
+
+    Raises:
+        Unsupported: the step cannot be fused; the sentence is that of ``why_not``.
+    """
+
+    def __init__(
+        self,
+        op: tf.Operation | tf.Tensor,
+        values: Sequence[tf.Tensor],
+        *,
+        xla: bool = False,
+        steps: int | None = None,
+    ) -> None:
+        reason = why_not(op, values)
+        if reason is not None:
+            raise Unsupported(reason)
+        if xla:
+            raise Unsupported("Fused steps are not compiled by XLA yet.")
+        op = op.op if isinstance(op, tf.Tensor) else op
+        self.steps = steps
+        found = behind([op, *values])
+        self.draws = any(is_drawn(each) for each in found.inside)
+        with _apart(op.graph), tf.name_scope("fused") as scope:
+            self._asked = tf.placeholder_with_default(tf.constant(1, tf.int32), [], "steps")
+            self.done, *self.values = _looped(found, op, values, self._asked, scope)
+        self.op: tf.Operation = self.done.op
+        mark(self.op.graph, op, [self.done, *self.values], self._asked)
+
+    def feed(self, n: int) -> Mapping[Any, Any]:
+        """Return the ``feed_dict`` of a call that makes n steps."""
+        if n < 1:
+            raise ValueError(f"A fused call makes 1 step or more, got {n!r}.")
+        return {self._asked: n}
+
+
+@contextmanager
+def _apart(graph: tf.Graph) -> Iterator[None]:
+    """Write into a graph, untouched by where whoever asks happens to be."""
+    with (
+        graph.as_default(),
+        tf.control_dependencies(None),
+        tf.device(None),
+        tf.name_scope(None),
+    ):
+        yield
+
+
+def is_drawn(operation: tf.Operation) -> bool:
+    """Tell whether it draws from a sequence of random numbers that it keeps itself."""
+    definition = operation.op_def
+    return definition.is_stateful and any(each.name == "seed" for each in definition.attr)
+
+
+def _looped(
+    found: Behind, op: tf.Operation, values: Sequence[tf.Tensor], asked: tf.Tensor, scope: str
+) -> list[tf.Tensor]:
+    """Put the loop into the graph; return the count of steps made, and the values."""
+    frame = Frame(scope.rstrip("/"))
+    names = frame.write(found, op, values, asked)
+    graph = op.graph
+    results = tf.import_graph_def(
+        frame.nodes, input_map=frame.outer, return_elements=names, name="loop"
+    )
+    prefix = results[0].op.name.removesuffix("done/exit")
+    for name, device in frame.devices.items():
+        # The import has moved what lies beside something else; every copy is where its source is.
+        graph.get_operation_by_name(prefix + name)._set_device(device)
+    for result, value in zip(results[1:], values, strict=True):
+        result.set_shape(value.shape)
+    return results  # type: ignore[no-any-return]
