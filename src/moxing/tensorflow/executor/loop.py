@@ -95,7 +95,7 @@ class Loop:
         if self._fused is None:
             return 1
         wanted = [part.steps_alone(step) for part in self._parts]
-        allowed = counted.allowance()
+        allowed = getattr(counted, "allowance", lambda: None)()
         left = self._end - self.moment.global_step
         return max(1, self._pace.limit(min(*wanted, left, allowed if allowed else left)))
 

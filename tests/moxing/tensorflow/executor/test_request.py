@@ -1,0 +1,134 @@
+"""What mox.run is given: every fault is told before anything is built."""
+
+import pytest
+
+
+def test_every_fault_is_told_at_once(mox):
+    with pytest.raises(ValueError, match=r"mox\.run needs input_fn") as caught:
+        mox.run(run_mode="TRAINING", export_model="ONNX", output_every_n_steps=3)
+
+    said = str(caught.value)
+    assert "mox.run needs model_fn" in said
+    assert "run_mode must be one of mox.ModeKeys.TRAIN" in said
+    assert "got 'TRAINING'" in said
+    assert "export_model must be mox.ExportKeys.TF_SERVING or False, got 'ONNX'" in said
+    assert "output_every_n_steps=3 needs output_fn" in said
+    assert "max_number_of_steps must be 1 or more" in said
+
+
+def test_export_is_no_mode_of_a_run(mox, program):
+    with pytest.raises(ValueError, match="EXPORT is not given: it follows export_model"):
+        program.run(mox.ModeKeys.EXPORT)
+
+
+@pytest.mark.parametrize("word", ["train", "TRAIN", "Train"])
+def test_modes_may_be_the_words_of_the_scripts_own_flags(program, word):
+    program.run(word, max_number_of_steps=1)
+
+    assert program.modes == ["TRAIN"]
+
+
+def test_older_scripts_say_evaluation(program, tmp_path):
+    program.run(log_dir=str(tmp_path), max_number_of_steps=1)
+
+    program.run("evaluation", log_dir=str(tmp_path), max_number_of_steps=1)
+
+    assert program.modes[-1] == "EVAL"
+
+
+def test_a_training_needs_an_optimizer_and_an_evaluation_does_not(program, tmp_path):
+    program.run(log_dir=str(tmp_path), max_number_of_steps=1)
+    program.run("EVAL", log_dir=str(tmp_path), max_number_of_steps=1, optimizer_fn=None)
+
+    with pytest.raises(ValueError, match="run_mode TRAIN needs optimizer_fn"):
+        program.run(optimizer_fn=None)
+
+
+def test_an_optimizer_instead_of_a_function_is_told_with_its_cure(program, tf):
+    optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
+
+    with pytest.raises(TypeError, match="'MomentumOptimizer' object is not callable") as caught:
+        program.run(optimizer_fn=optimizer)
+
+    assert "lambda: MomentumOptimizer(…)" in str(caught.value)
+
+
+def test_an_optimizer_fn_without_return_is_told(program):
+    with pytest.raises(TypeError, match=r"got NoneType\. Is a `return` missing"):
+        program.run(optimizer_fn=lambda: None)
+
+
+def test_auto_batch_without_a_batch_size_is_told(program):
+    with pytest.raises(ValueError, match="auto_batch=True needs batch_size"):
+        program.run(batch_size=None, auto_batch=True)
+
+
+def test_an_export_needs_a_place(program):
+    with pytest.raises(ValueError, match="export_model needs log_dir"):
+        program.run(export_model=True)
+
+
+def test_the_function_nobody_knows_is_refused(program):
+    with pytest.raises(NotImplementedError, match="fetch_strategy_fn is not there"):
+        program.run(fetch_strategy_fn=lambda: None)
+
+
+@pytest.mark.parametrize(
+    "input_fn",
+    [
+        lambda mode: one(),
+        lambda run_mode: one(),
+        lambda mode, **kwargs: one(),
+        lambda run_mode, **kwargs: one(),
+        lambda *args: one(),
+        lambda: one(),
+    ],
+    ids=["mode", "run_mode", "mode, kwargs", "run_mode, kwargs", "args", "nothing"],
+)
+def test_functions_take_the_mode_by_any_name(mox, tf, input_fn):
+    seen = []
+
+    def model_fn(inputs, run_mode):
+        seen.append(run_mode)
+        loss = tf.reduce_mean(tf.square(tf.get_variable("w", []) - inputs[0]))
+        return mox.ModelSpec(loss=loss)
+
+    mox.run(
+        input_fn=input_fn,
+        model_fn=model_fn,
+        optimizer_fn=lambda: tf.train.GradientDescentOptimizer(0.1),
+        run_mode=mox.ModeKeys.TRAIN,
+        batch_size=2,
+        max_number_of_steps=1,
+    )
+
+    assert seen == ["TRAIN"]
+
+
+def one():
+    import tensorflow as tf
+
+    return tf.constant(1.0)
+
+
+def test_a_name_moxing_does_not_have_is_tensorflows(mox, tf):
+    assert mox.float32 is tf.float32
+    assert mox.data is tf.data
+
+
+def test_a_flag_cannot_be_set_while_the_model_is_built(program, mox):
+    def late(inputs, mode):
+        mox.set_flag("num_gpus", 2)
+
+    with pytest.raises(RuntimeError, match="set_flag"):
+        program.run(model_fn=late)
+
+
+def test_the_users_own_graph_and_seed_are_left_alone(program, tf):
+    tf.set_random_seed(7)
+    before = tf.constant(1.0)
+
+    program.run(max_number_of_steps=1)
+
+    assert tf.get_default_graph() is before.graph
+    assert len(before.graph.get_operations()) == 1

@@ -1,0 +1,75 @@
+"""What model_fn gives back."""
+
+import pytest
+
+
+def test_something_else_than_a_model_spec_is_told(program):
+    with pytest.raises(TypeError, match=r"must return a mox\.ModelSpec, got tuple in mode"):
+        program.run(model_fn=lambda inputs, mode: (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("mode", "field"), [("TRAIN", "loss"), ("EVAL", "log_info"), ("PREDICT", "output_info")]
+)
+def test_each_mode_needs_its_own_field(program, tmp_path, mode, field):
+    program.run(log_dir=str(tmp_path), max_number_of_steps=1)
+    program.spec = lambda **_: {field: None}
+
+    with pytest.raises(ValueError, match=f"model_fn returned no `{field}`.*the mode is {mode}"):
+        program.run(mode, log_dir=str(tmp_path), max_number_of_steps=5)
+
+
+def test_a_number_that_is_none_is_named(program):
+    program.spec = lambda x, **_: {"log_info": {"x": x}}
+
+    with pytest.raises(ValueError, match=r"log_info\['x'\] must be a tensor of rank 0.*\(8,\)"):
+        program.run()
+
+
+def test_the_inputs_of_a_model_are_a_plain_list_even_of_one(program, tf):
+    seen = []
+
+    def model_fn(inputs, mode):
+        seen.append(inputs)
+        loss = tf.reduce_sum(tf.get_variable("w", []) * inputs[0])
+        return program.mox.ModelSpec(loss=loss)
+
+    program.run(input_fn=lambda mode: tf.constant([1.0, 2.0]), model_fn=model_fn)
+
+    assert type(seen[0]) is list
+    assert [tensor.shape.as_list() for tensor in seen[0]] == [[8, 2]]
+
+
+def test_inputs_by_number_reach_the_model(program, mox, tf):
+    def input_fn(mode):
+        spec = mox.InputSpec(split_to_device=True)
+        spec.new_input([tf.constant(1.0), tf.constant(2.0)])
+        return spec
+
+    def model_fn(inputs, mode):
+        a, b = inputs.get_input(0)
+        return mox.ModelSpec(loss=tf.reduce_mean(tf.get_variable("w", []) * a * b))
+
+    program.run(input_fn=input_fn, model_fn=model_fn)
+
+
+def test_other_spellings_of_the_manual_are_known(mox):
+    spec = mox.ModelSpec(loss=[1, 2], var_scope=[["a"], "b"], output_dict={"x": 1})
+
+    assert spec.scopes() == [["a"], ["b"]]
+    assert spec.output_info == {"x": 1}
+    assert mox.ModeKey is mox.ModeKeys
+
+
+def test_as_many_scopes_as_losses_are_needed(mox):
+    with pytest.raises(ValueError, match="2 losses and 1 var_scopes"):
+        mox.ModelSpec(loss=[1, 2], var_scopes=[["a"]]).scopes()
+
+
+def test_a_keras_style_variable_is_trained_too(program, mox, tf):
+    def model_fn(inputs, mode):
+        w = tf.Variable(0.0, name="plain")
+        loss = tf.reduce_mean(tf.square(w - inputs[1]))
+        return mox.ModelSpec(loss=loss, log_info={"loss": loss})
+
+    program.run(model_fn=model_fn, max_number_of_steps=30)
