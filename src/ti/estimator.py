@@ -91,8 +91,10 @@ class EstimatorBase:
             board.check(wait)
         self.latest_training_job = start(self, inputs, job_name)
         if wait and run_tensorboard_locally:
-            with board.shown(self.ti_session.client, self.latest_training_job.name):
-                self.latest_training_job.wait(logs=bool(logs))
+            several = self.train_instance_count > 1
+            job = self.latest_training_job
+            with board.shown(self.ti_session.client, job.name, several=several):
+                job.wait(logs=bool(logs))
         elif wait:
             self.latest_training_job.wait(logs=bool(logs))
 

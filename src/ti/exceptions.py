@@ -45,7 +45,8 @@ def cause_of(view: Mapping[str, Any]) -> str:
 def traceback_of(view: Mapping[str, Any]) -> str:
     """Return the user's own lines of the traceback; frames of the platform are not in it."""
     failure = _failure(view)
-    if not failure.get("exception") or not failure.get("frames"):
+    raised = failure.get("exception", "")
+    if raised in ("", "SystemExit") or not failure.get("frames"):
         return ""
     lines = ["Traceback (most recent call last):"]
     for frame in failure["frames"]:

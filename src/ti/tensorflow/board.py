@@ -53,11 +53,14 @@ def check(wait: bool) -> None:
 
 
 @contextlib.contextmanager
-def shown(client: "Client", job_name: str) -> Iterator[str]:
-    """Serve the curves of a job while the body runs, and say where; yields the URL."""
+def shown(client: "Client", job_name: str, *, several: bool) -> Iterator[str]:
+    """Serve the curves of a job while the body runs, and say where; yields the URL.
+
+    ``several``: runs are told apart by the names of their tasks.
+    """
     with tempfile.TemporaryDirectory(prefix="danlu-tensorboard-") as folder:
         process = _start(folder)
-        copying = _Copying(client, job_name, Path(folder))
+        copying = _Copying(client, job_name, Path(folder), several)
         try:
             url = _url(process)
             Terminal().line(f"TensorBoard: {url}")
@@ -106,10 +109,11 @@ def _url(process: "subprocess.Popen[bytes]") -> str:
 class _Copying:
     """Writes the points of a job's curves to event files, each once."""
 
-    def __init__(self, client: "Client", job_name: str, folder: Path) -> None:
+    def __init__(self, client: "Client", job_name: str, folder: Path, several: bool) -> None:
         self._client = client
         self._job_name = job_name
         self._folder = folder
+        self._several = several
         self._files: dict[str, EventFile] = {}
         self._written: set[tuple[str, str, int, float]] = set()
         self._done = threading.Event()
@@ -129,7 +133,7 @@ class _Copying:
                 self._done.wait(_EVERY)
 
     def _write(self, curve: Mapping[str, Any]) -> None:
-        run = os.path.join(curve["task"], curve["run"])
+        run = f"{curve['task']}/{curve['run']}" if self._several else curve["run"]
         for step, at, value in curve["points"]:
             point = (run, curve["tag"], step, at)
             if point in self._written:
