@@ -1,0 +1,1 @@
+"""Folders of images; ``raw_dataset`` is a path scripts import."""

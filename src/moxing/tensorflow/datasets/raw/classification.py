@@ -1,0 +1,96 @@
+"""A folder of images with one label each, as tensors."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.datasets import places
+from moxing.tensorflow.datasets.base import BaseDataset
+from moxing.tensorflow.datasets.batching import Making
+from moxing.tensorflow.datasets.raw.folders import ImageClassificationRawMetadata
+from moxing.tensorflow.datasets.raw.listing import as_bytes, listing, split
+from moxing.tensorflow.datasets.raw.pipeline import Reading, elements
+
+
+class ImageClassificationRawDataset(BaseDataset):
+    """Features ``image`` (uint8, height x width x 3), ``label``, ``label_desc``, ``image_name``.
+
+    ``label`` is an int64, or a float32 vector where ``label_one_hot``; ``image_name`` is the file
+    name without directories. The list of files is shuffled whole in each epoch, whatever
+    ``shuffle_buffer_size`` is. ``num_readers`` and ``capacity`` are for object stores and for a
+    ``reader_class``: local files are read by the threads that decode them.
+
+    Of our own making: ``skip_corrupted`` leaves files out that cannot be decoded, ``shard`` gives
+    each worker of a cluster its own part of the files.
+
+    Raises:
+        ValueError: ``batch_size`` without anything that gives all images one size.
+    """
+
+    def __init__(
+        self,
+        metadata: ImageClassificationRawMetadata,
+        batch_size: int | None = None,
+        num_readers: int = 8,
+        num_epochs: int | None = None,
+        shuffle: bool = True,
+        shuffle_buffer_size: int = 16,
+        capacity: int = 256,
+        cache_dir: str | None = None,
+        preprocess_fn: Callable[..., Any] | None = None,
+        preprocess_threads: int = 12,
+        image_size: Any = None,
+        remove_cache_on_finish: bool = True,
+        private_num_threads: int = 0,
+        reader_class: type[Any] | None = None,
+        reader_kwargs: Mapping[str, Any] | None = None,
+        drop_remainder: Any = False,
+        augmentation_fn: Callable[[Any], Any] | None = None,
+        label_one_hot: bool = False,
+        *,
+        skip_corrupted: bool = False,
+        shard: bool = False,
+    ) -> None:
+        super().__init__(metadata, shuffle=shuffle)
+        self._making = Making(
+            *(batch_size, num_epochs, preprocess_fn, augmentation_fn, image_size),
+            *(drop_remainder, private_num_threads),
+        )
+        self._reading = Reading(
+            *(metadata.read_dir, num_readers, capacity, preprocess_threads),
+            *(reader_class, reader_kwargs, places.cache_folder(cache_dir, remove_cache_on_finish)),
+            in_order=not shuffle,
+        )
+        self._reading.reader()
+        self._shuffle_buffer_size = shuffle_buffer_size
+        self._label_one_hot = label_one_hot
+        self._skip_corrupted = skip_corrupted
+        self._shard = shard
+
+    def _elements(self) -> tf.data.Dataset:
+        records = listing(
+            self.metadata.files,
+            shuffle=self._shuffle,
+            buffer_size=self._shuffle_buffer_size,
+            num_epochs=self._making.num_epochs,
+            shard=self._shard,
+        )
+        return elements(
+            *(records, self._located, self._reading, self._making),
+            *(self._finish, self._skip_corrupted),
+        )
+
+    def _located(self, record: tf.Tensor) -> dict[str, tf.Tensor]:
+        name, label = split(record)
+        return {
+            "path": tf.strings.join([self._reading.root.rstrip("/"), name], "/"),
+            "image_name": tf.strings.regex_replace(name, ".*/", ""),
+            "label": label,
+            "label_desc": tf.gather(as_bytes(self.metadata.labels_list), label),
+        }
+
+    def _finish(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        if not self._label_one_hot:
+            return features
+        return {**features, "label": tf.one_hot(features["label"], self.metadata.num_classes)}

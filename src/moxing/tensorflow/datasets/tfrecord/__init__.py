@@ -1,0 +1,1 @@
+"""TFRecord files; ``tfrecord_common`` is a path scripts import."""
