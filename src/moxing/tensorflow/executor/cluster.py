@@ -1,0 +1,216 @@
+"""A run on several processes: parameter servers that keep the variables, workers that train."""
+
+import contextlib
+import itertools
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.executor import cluster_attendance, cluster_server
+from moxing.tensorflow.executor.cluster_attendance import Attendance
+from moxing.tensorflow.executor.cluster_hosts import Peer, faults, listed
+from moxing.tensorflow.executor.cluster_reach import Wait
+from moxing.tensorflow.executor.cluster_session import ChiefCreator, ClusterSession, WorkerCreator
+from moxing.tensorflow.executor.cluster_sync import (
+    ChiefCounts,
+    SynchronousHook,
+    SynchronousOptimizer,
+)
+from moxing.tensorflow.executor.cluster_watch import WaitForWorkers, Watch
+from moxing.tensorflow.executor.flags import get_flag
+
+_PLACED = ("Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable")
+_runs = itertools.count(1)
+_next_server: weakref.WeakKeyDictionary[Any, Iterator[int]] = weakref.WeakKeyDictionary()
+_optimizers: weakref.WeakKeyDictionary[Any, Iterator[int]] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """This process's place among the others, for one run. The chief is worker 0."""
+
+    job: str
+    index: int
+    ps: tuple[str, ...]
+    workers: tuple[str, ...]
+    synchronous: bool = True
+    chief_counts: bool = False  # without synchronous steps: only the chief counts them
+    together: bool = False  # no server before every process is there
+    timeout: float = 0  # seconds to wait for the others at the start; 0: no end
+    # All processes run the same script, so the same call of mox.run has the same number in each.
+    run: int = field(default_factory=lambda: next(_runs))
+
+    @classmethod
+    def of_flags(cls) -> "Cluster | None":
+        """Return what the flags say, None for one process alone.
+
+        Raises:
+            ValueError: something is wrong with them; every fault is told.
+            Unsupported: a role that is not there.
+        """
+        job = str(get_flag("job_name"))
+        if not job:
+            return None
+        index = int(get_flag("task_index"))
+        ps, workers = (listed(each, str(get_flag(f"{each}_hosts"))) for each in ("ps", "worker"))
+        wrong = faults(job, index, [*ps, *workers])
+        if wrong:
+            raise ValueError("\n".join(wrong))
+        return cls(
+            job=job,
+            index=index,
+            ps=tuple(peer.address for peer in ps),
+            workers=tuple(peer.address for peer in workers),
+            synchronous=bool(get_flag("sync_replicas")),
+            chief_counts=bool(get_flag("chief_inc_global_step")),
+            together=bool(get_flag("sync_before_server")),
+            timeout=float(get_flag("session_timeout")),
+        )
+
+    @property
+    def is_chief(self) -> bool:
+        return self.job == "worker" and self.index == 0
+
+    @property
+    def is_server(self) -> bool:
+        return self.job == "ps"
+
+    @property
+    def steps_together(self) -> bool:
+        """Whether one step is one update from all workers."""
+        return self.synchronous and len(self.workers) > 1
+
+    def serve(self) -> None:
+        """Be a parameter server until every worker of this run has ended."""
+        target = self.start(tf.ConfigProto())
+        own = self._own
+        tf.logging.info("%s serves until %d worker(s) have ended.", own, len(self.workers))
+        # Its own marks are all it asks for: others of its kind may end before it.
+        config = self._seeing(tf.ConfigProto(), f"/job:ps/task:{self.index}")
+        session, marks = self._attendance(target, config).on(self.index)
+        wait = Wait()
+        known: set[int] = set()
+        with session:
+            while len(known) < len(self.workers):
+                ended = cluster_attendance.ended(session.run(marks))
+                for worker in sorted(ended - known):
+                    tf.logging.info("worker %d has ended.", worker)
+                known = ended
+                wait.pause()
+        tf.logging.info("Every worker has ended, and so does %s.", own)
+
+    def start(self, config: tf.ConfigProto) -> str:
+        """Start this process's server, once for all runs; return the target of its sessions."""
+        wait = Wait(self.timeout) if self.together else None
+        return cluster_server.start(self._own, self._everyone, config, wait)
+
+    @contextlib.contextmanager
+    def building(self) -> Iterator[None]:
+        """Be around all that is built: what one run leaves on the servers is not the next one's."""
+        with (
+            tf.get_default_graph().container(self._container),
+            tf.variable_creator_scope(self._keep_local),
+        ):
+            yield
+
+    def devices(self, device: str = "") -> Callable[[Any], str]:
+        """Return a device function: variables go round the servers, the rest is this worker's.
+
+        ``device``: which of its devices, such as ``/device:GPU:1``; empty: TensorFlow chooses.
+        """
+        turn = _next_server.setdefault(tf.get_default_graph(), itertools.count())
+
+        def place(operation: Any) -> str:
+            given = tf.DeviceSpec.from_string(operation.device or "")
+            own = tf.DeviceSpec.from_string(f"/job:worker/task:{self.index}{device}")
+            if operation.type in _PLACED and given.job in (None, "ps"):
+                own = tf.DeviceSpec(job="ps", task=given.task, device_type="CPU", device_index=0)
+                given = tf.DeviceSpec()
+                if own.task is None:
+                    own = own.replace(task=next(turn) % len(self.ps))
+            return str(own.make_merged_spec(given).to_string())
+
+        return place
+
+    def synchronized(self, optimizer: Any) -> tuple[Any, list[tf.train.SessionRunHook]]:
+        """Return what applies gradients as this run does, and the hooks it needs."""
+        if self.steps_together:
+            numbers = _optimizers.setdefault(tf.get_default_graph(), itertools.count())
+            joined = SynchronousOptimizer(
+                optimizer, self.index, len(self.workers), number=next(numbers)
+            )
+            return joined, [SynchronousHook(joined)]
+        if self.chief_counts and not self.is_chief:
+            return ChiefCounts(optimizer), []
+        return optimizer, []
+
+    def session(
+        self,
+        scaffold: Any,
+        config: tf.ConfigProto,
+        hooks: Sequence[Any] = (),
+        chief_only_hooks: Sequence[Any] = (),
+        checkpoint_dir: str | None = None,
+        trains: bool = True,
+    ) -> tf.train.MonitoredSession:
+        """Return a session of this worker; the chief's gives the variables their values."""
+        target = self.start(config)
+        config = self._seeing(config, "/job:ps", f"/job:worker/task:{self.index}")
+        attendance = self._attendance(target, config)
+        others = [peer for peer in self._everyone if peer != self._own]
+        all_hooks: list[Any] = [Watch(others)]
+        given = (target, config, scaffold, self._needed(), lambda: Wait(self.timeout))
+        creator: Any
+        if self.is_chief:
+            creator = ChiefCreator(*given, checkpoint_dir=checkpoint_dir)
+            if trains and not self.steps_together:
+                workers = [peer for peer in others if peer.job == "worker"]
+                all_hooks.append(WaitForWorkers(attendance, workers))
+            all_hooks += chief_only_hooks
+        else:
+            creator = WorkerCreator(*given)
+        return ClusterSession(creator, [*all_hooks, *hooks], attendance, self.index)
+
+    def _needed(self) -> list[Peer]:
+        """Return who must be there before a session can be; for a worker, the chief is last."""
+        servers = [peer for peer in self._everyone if peer.job == "ps"]
+        workers = [peer for peer in self._everyone if peer.job == "worker"]
+        if not self.is_chief:
+            return [*servers, workers[0]]
+        return [*servers, *workers[1:]] if self.steps_together else servers
+
+    def _attendance(self, target: str, config: tf.ConfigProto) -> Attendance:
+        return Attendance(target, config, self._container, len(self.ps), len(self.workers))
+
+    def _keep_local(self, make: Callable[..., Any], **wanted: Any) -> Any:
+        """Keep on the worker what is its own: sums of metrics would be mixed on a server."""
+        if tf.GraphKeys.LOCAL_VARIABLES not in (wanted.get("collections") or ()):
+            return make(**wanted)
+        with tf.device(f"/job:worker/task:{self.index}/device:CPU:0"):
+            return make(**wanted)
+
+    @staticmethod
+    def _seeing(config: tf.ConfigProto, *devices: str) -> tf.ConfigProto:
+        """Return a configuration that needs no other processes: workers come and go."""
+        own = tf.ConfigProto()
+        own.CopyFrom(config)
+        own.device_filters.extend(devices)
+        return own
+
+    @property
+    def _container(self) -> str:
+        return f"mox-run-{self.run}"
+
+    @property
+    def _everyone(self) -> list[Peer]:
+        hosts = {"ps": self.ps, "worker": self.workers}
+        return [peer for job, each in hosts.items() for peer in listed(job, ",".join(each))]
+
+    @property
+    def _own(self) -> Peer:
+        return Peer(
+            self.job, self.index, getattr(self, "ps" if self.is_server else "workers")[self.index]
+        )

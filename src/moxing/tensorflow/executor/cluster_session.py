@@ -1,0 +1,151 @@
+"""Sessions of workers: the chief gives the variables their values, the others wait for it.
+
+TensorFlow's own workers look every 30 s whether the chief is ready, and begin as soon as every
+variable has a value, though the chief may still be reading a checkpoint.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.executor.cluster_attendance import Attendance
+from moxing.tensorflow.executor.cluster_hosts import Peer
+from moxing.tensorflow.executor.cluster_reach import Wait, wait_for
+
+_LOST = (tf.errors.AbortedError, tf.errors.UnavailableError)
+
+
+class Gate:
+    """Open while the variables have their values: a variable of its own, on the first server."""
+
+    def __init__(self) -> None:
+        with tf.device("/job:ps/task:0/device:CPU:0"):
+            kept = tf.get_variable(
+                "mox_gate",
+                initializer=tf.constant(False),
+                trainable=False,
+                collections=[],
+                use_resource=True,
+            )
+            self._open = kept.assign(True, read_value=False)
+            self._close = kept.assign(False, read_value=False)
+            self._is_open = tf.cond(kept.is_initialized(), kept.read_value, lambda: False)
+
+    def open(self, session: Any) -> None:
+        session.run(self._open)
+
+    def close(self, session: Any) -> None:
+        session.run(self._close)
+
+    def is_open(self, session: Any) -> bool:
+        return bool(session.run(self._is_open))
+
+
+class _Creator(tf.train.SessionCreator):
+    def __init__(
+        self,
+        target: str,
+        config: tf.ConfigProto,
+        scaffold: Any,
+        needed: Sequence[Peer],
+        new_wait: Callable[[], Wait],
+    ) -> None:
+        self._target = target
+        self._config = config
+        self._scaffold = scaffold
+        self._needed = needed
+        self._new_wait = new_wait
+        self._graph = tf.get_default_graph()
+        self._gate = Gate()
+
+    def create_session(self) -> tf.Session:
+        self._scaffold.finalize()
+        wait = self._new_wait()
+        while True:
+            wait_for(self._needed, wait)
+            session = tf.Session(self._target, graph=self._graph, config=self._config)
+            try:
+                self._prepare(session, wait)
+            except _LOST:
+                session.close()
+                wait.more("the parameter servers")
+            else:
+                return session
+
+    def _prepare(self, session: Any, wait: Wait) -> None:
+        raise NotImplementedError
+
+    def _finish(self, session: Any) -> None:
+        """Give this worker's own variables their values, and look whether all have one."""
+        if self._scaffold.local_init_op is not None:
+            session.run(self._scaffold.local_init_op, self._scaffold.local_init_feed_dict)
+        missing = _names(session, self._scaffold.ready_op)
+        if missing:
+            raise RuntimeError(f"Variables have no values: {', '.join(missing)}.")
+
+
+class ChiefCreator(_Creator):
+    """``checkpoint_dir``: where the values are when a session was lost and is made anew."""
+
+    def __init__(self, *args: Any, checkpoint_dir: str | None = None) -> None:
+        super().__init__(*args)
+        self._checkpoint_dir = checkpoint_dir
+        self._again = False
+
+    def _prepare(self, session: Any, wait: Wait) -> None:
+        self._gate.close(session)
+        if not self._restored(session):
+            scaffold = self._scaffold
+            if scaffold.init_op is not None:
+                session.run(scaffold.init_op, scaffold.init_feed_dict)
+            if scaffold.init_fn is not None:
+                scaffold.init_fn(session)
+        self._finish(session)
+        self._gate.open(session)
+        self._again = True
+
+    def _restored(self, session: Any) -> bool:
+        if not self._again:
+            return False
+        found = tf.train.latest_checkpoint(self._checkpoint_dir) if self._checkpoint_dir else None
+        if found is None or self._scaffold.saver is None:
+            tf.logging.warning("The parameter servers were lost: the training begins anew.")
+            return False
+        tf.logging.warning("The parameter servers were lost: going on from %s.", found)
+        self._scaffold.saver.restore(session, found)
+        return True
+
+
+class WorkerCreator(_Creator):
+    """Waits for the chief."""
+
+    def _prepare(self, session: Any, wait: Wait) -> None:
+        while not self._gate.is_open(session) or _names(
+            session, self._scaffold.ready_for_local_init_op
+        ):
+            wait.more(f"{self._needed[-1]}, the chief, to prepare the variables")
+        self._finish(session)
+
+
+class ClusterSession(tf.train.MonitoredSession):
+    """A monitored session that says when its worker has ended, after everything else."""
+
+    def __init__(
+        self, creator: _Creator, hooks: Sequence[Any], attendance: Attendance, me: int
+    ) -> None:
+        self._attendance = attendance
+        self._me = me
+        super().__init__(creator, hooks)
+        attendance.joins(me)
+
+    def _close_internal(self, exception_type: Any = None) -> None:
+        super()._close_internal(exception_type)
+        if not exception_type:
+            self._attendance.leaves(self._me)
+
+
+def _names(session: Any, operation: Any) -> list[str]:
+    if operation is None:
+        return []
+    return [name.decode() for name in session.run(operation)]
