@@ -72,7 +72,7 @@ TRAINING = (
     Flag(
         "var_dtype", "", "Type of the variables of model_fn, whatever it computes in: fp32, fp16."
     ),
-    Flag("gradient_clip_type", "", "How gradients are clipped: norm, global_norm or value."),
+    Flag("gradient_clip_type", "", "How gradients are clipped: norm or value."),
     Flag("gradient_clip", 0.0, "The bound they are clipped to; 0: none."),
     Flag(
         "trainable_include_patterns",

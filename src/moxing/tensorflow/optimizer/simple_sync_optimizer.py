@@ -1,0 +1,40 @@
+"""Every worker waits for the others at every step, without the queues of SyncReplicas."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.optimizer.exchange import Exchange
+from moxing.tensorflow.optimizer.workers import Workers
+from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, counted, with_gradients
+
+
+class SimpleSyncOptimizer(OptimizerWrapper):
+    """Applies the mean gradient of ``num_workers`` workers; for ``--sync_replicas=False``.
+
+    With ``--chief_inc_global_step`` one update is one step; without it every worker counts.
+    """
+
+    def __init__(self, opt: Any, num_workers: int = 1, task_index: int = 0) -> None:
+        super().__init__(opt, "SimpleSync")
+        if not 0 <= task_index < num_workers:
+            raise ValueError(
+                f"task_index of SimpleSyncOptimizer must be one of {num_workers} worker(s), "
+                f"counted from 0, got {task_index!r}."
+            )
+        workers = Workers(num_workers, task_index)
+        self._exchange = Exchange(workers, "simple_sync") if workers.several else None
+
+    def apply_gradients(
+        self, grads_and_vars: Iterable[Any], global_step: Any = None, name: str | None = None
+    ) -> tf.Operation:
+        pairs = with_gradients(grads_and_vars)
+        if self._exchange is None:
+            return self._optimizer.apply_gradients(pairs, global_step=global_step, name=name)
+        with tf.name_scope(name, self._name):
+            done = self._exchange.apply(pairs, self._optimizer.apply_gradients)
+        return counted(done, global_step, name)
+
+    def session_run_hooks(self) -> list[tf.train.SessionRunHook]:
+        return self._exchange.hooks() if self._exchange else []
