@@ -3,13 +3,13 @@
 import contextlib
 import itertools
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor import cluster_attendance, cluster_server
+from moxing.tensorflow.executor import cluster_server
 from moxing.tensorflow.executor.cluster_attendance import Attendance
 from moxing.tensorflow.executor.cluster_hosts import Peer, faults, listed
 from moxing.tensorflow.executor.cluster_reach import Wait
@@ -88,18 +88,17 @@ class Cluster:
         target = self.start(tf.ConfigProto())
         own = self._own
         tf.logging.info("%s serves until %d worker(s) have ended.", own, len(self.workers))
-        # Its own marks are all it asks for: others of its kind may end before it.
         config = self._seeing(tf.ConfigProto(), f"/job:ps/task:{self.index}")
-        session, marks = self._attendance(target, config).on(self.index)
+        attendance = self._attendance(target, config, [self.index])
         wait = Wait()
         known: set[int] = set()
-        with session:
-            while len(known) < len(self.workers):
-                ended = cluster_attendance.ended(session.run(marks))
-                for worker in sorted(ended - known):
-                    tf.logging.info("worker %d has ended.", worker)
-                known = ended
-                wait.pause()
+        for ended in attendance.changes():
+            for worker in sorted(ended - known):
+                tf.logging.info("worker %d has ended.", worker)
+            known = ended
+            if len(known) == len(self.workers):
+                break
+            wait.pause()
         tf.logging.info("Every worker has ended, and so does %s.", own)
 
     def start(self, config: tf.ConfigProto) -> str:
@@ -159,7 +158,7 @@ class Cluster:
         """Return a session of this worker; the chief's gives the variables their values."""
         target = self.start(config)
         config = self._seeing(config, "/job:ps", f"/job:worker/task:{self.index}")
-        attendance = self._attendance(target, config)
+        attendance = self._attendance(target, config, range(len(self.ps)))
         others = [peer for peer in self._everyone if peer != self._own]
         all_hooks: list[Any] = [Watch(others)]
         given = (target, config, scaffold, self._needed(), lambda: Wait(self.timeout))
@@ -182,8 +181,10 @@ class Cluster:
             return [*servers, workers[0]]
         return [*servers, *workers[1:]] if self.steps_together else servers
 
-    def _attendance(self, target: str, config: tf.ConfigProto) -> Attendance:
-        return Attendance(target, config, self._container, len(self.ps), len(self.workers))
+    def _attendance(
+        self, target: str, config: tf.ConfigProto, servers: Iterable[int]
+    ) -> Attendance:
+        return Attendance(target, config, self._container, servers, len(self.workers))
 
     def _keep_local(self, make: Callable[..., Any], **wanted: Any) -> Any:
         """Keep on the worker what is its own: sums of metrics would be mixed on a server."""

@@ -1,6 +1,7 @@
 """Who of the workers has ended: kept on every parameter server, which ends when all have."""
 
 import contextlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -9,22 +10,24 @@ _HERE, _ENDED = 1, 2  # 0: not seen yet
 
 
 class Attendance:
-    """The marks of one run, in a graph of their own: they outlive every session of training."""
+    """The marks of one run, in a graph of their own: they outlive every session of training.
 
-    def __init__(self, target: str, config: tf.ConfigProto, run: str, servers: int, workers: int):
+    ``servers``: on which parameter servers; one of them asks for no other.
+    """
+
+    def __init__(
+        self, target: str, config: tf.ConfigProto, run: str, servers: Iterable[int], workers: int
+    ) -> None:
         self._target = target
         self._config = config
         self._graph = tf.Graph()
-        self._marks: list[list[Any]] = []
         with self._graph.as_default(), self._graph.container(run):
             self._given = tf.placeholder(tf.int32, [], "given")
-            self._marks = [
-                [_mark(server, worker) for worker in range(workers)] for server in range(servers)
-            ]
-            self._read = [[_value(mark) for mark in marks] for marks in self._marks]
+            marks = [[_mark(server, worker) for worker in range(workers)] for server in servers]
+            self._read = [_value(mark) for mark in marks[0]]
             self._write = [
-                tf.group(*(marks[worker].assign(self._given) for marks in self._marks))
-                for worker in range(workers)
+                tf.group(*(mark.assign(self._given) for mark in same))
+                for same in zip(*marks, strict=True)
             ]
 
     def joins(self, worker: int) -> None:
@@ -35,13 +38,18 @@ class Attendance:
         with contextlib.suppress(tf.errors.UnavailableError, tf.errors.AbortedError):
             self._run(self._write[worker], {self._given: _ENDED})
 
-    def ended(self, server: int = 0) -> set[int]:
-        """Return the workers that have ended, as one of the servers knows it."""
-        return ended(self._run(self._read[server]))
+    def ended(self) -> set[int]:
+        """Return the workers that have ended, as the first of the servers knows it."""
+        return self._ended(self._run(self._read))
 
-    def on(self, server: int) -> tuple[Any, Any]:
-        """Return a session for asking a server often, and what to run on it."""
-        return self._session(), self._read[server]
+    def changes(self) -> Iterator[set[int]]:
+        """Yield the workers that have ended, over and over."""
+        with self._session() as session:
+            while True:
+                yield self._ended(session.run(self._read))
+
+    def _ended(self, marks: list[int]) -> set[int]:
+        return {worker for worker, mark in enumerate(marks) if mark == _ENDED}
 
     def _run(self, fetches: Any, feeds: Any = None) -> Any:
         with self._session() as session:
@@ -49,10 +57,6 @@ class Attendance:
 
     def _session(self) -> tf.Session:
         return tf.Session(self._target, graph=self._graph, config=self._config)
-
-
-def ended(marks: list[int]) -> set[int]:
-    return {worker for worker, mark in enumerate(marks) if mark == _ENDED}
 
 
 def _mark(server: int, worker: int) -> Any:

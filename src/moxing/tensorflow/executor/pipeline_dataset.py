@@ -14,9 +14,8 @@ from moxing.tensorflow.executor.pipeline_stages import staged
 
 
 def from_dataset(inputs: Inputs, reading: Reading, *, size: int | None, clones: int) -> Made:
-    source = _source(reading.pulls)
+    source, pulled = _source(reading.pulls)
     left_over = None if size is None else _left_over(source, size * clones)
-    pulled = [tensor for pull in reading.pulls for tensor in pull.outputs]
     flow = Flow(source._variant_tensor, pulled, frozenset(reading.pulls))
     flow = staged(flow, reading, inputs.tensors)
     dataset = _VariantDataset(flow.variant, tuple(map(_spec, flow.tensors)))
@@ -30,12 +29,17 @@ def from_dataset(inputs: Inputs, reading: Reading, *, size: int | None, clones: 
     return Made(per_clone, iterator.initializer, left_over)
 
 
-def _source(pulls: Sequence[tf.Operation]) -> Any:
-    """Return the data of all iterators side by side; without any, something without end."""
+def _source(pulls: Sequence[tf.Operation]) -> tuple[Any, list[tf.Tensor]]:
+    """Return the data of all iterators side by side, and the tensors they are the values of.
+
+    Where there is no iterator, the work that follows is repeated without end.
+    """
     datasets = tuple(_VariantDataset(_data(pull), _specs(pull)) for pull in pulls)
     if not datasets:
-        return tf.data.Dataset.from_tensors(()).repeat()
-    return datasets[0] if len(datasets) == 1 else tf.data.Dataset.zip(datasets)
+        nothing = tf.constant(0, name="again")
+        return tf.data.Dataset.from_tensors(nothing).repeat(), [nothing]
+    pulled = [tensor for pull in pulls for tensor in pull.outputs]
+    return datasets[0] if len(datasets) == 1 else tf.data.Dataset.zip(datasets), pulled
 
 
 def _specs(pull: tf.Operation) -> tuple[tf.TensorSpec, ...]:

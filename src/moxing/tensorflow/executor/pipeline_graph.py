@@ -19,6 +19,7 @@ _WITHIN_A_RUN = ("TensorArray", "Stack", "TensorList")
 _TABLES = ("HashTableV2",)
 _OF_TABLES = ("LookupTableFindV2", "LookupTableSizeV2")
 _FILLING = ("InitializeTableV2", "InitializeTableFromTextFileV2", "InitializeTableFromDataset")
+_FILLING += ("LookupTableImportV2",)
 _LARGE = 4096  # bytes; smaller constants may decide a shape and are copied
 
 

@@ -29,7 +29,7 @@ class Inputs:
         for path, value in found:
             if not isinstance(value, _TENSORS):
                 raise TypeError(_not_a_tensor(value, path))
-            if value.graph is not graph:
+            if any(part.graph is not graph for part in _parts(value)):
                 raise ValueError(
                     f"input {_name(path)} of input_fn belongs to another graph: "
                     "input_fn must make its tensors itself, each time it is called."
@@ -38,7 +38,7 @@ class Inputs:
 
     @property
     def tensors(self) -> list[tf.Tensor]:
-        return nest.flatten(self.values, expand_composites=True)  # type: ignore[no-any-return]
+        return _parts(self.values)
 
     @property
     def plain(self) -> bool:
@@ -47,7 +47,8 @@ class Inputs:
     @property
     def padded(self) -> bool:
         """Whether elements differ in length."""
-        return any(isinstance(v, tf.Tensor) and v.shape.as_list() == [None] for v in self.values)
+        plain = [value for value in self.values if isinstance(value, tf.Tensor)]
+        return any(v.shape.rank == 1 and not v.shape.is_fully_defined() for v in plain)
 
     def pack(self, values: Sequence[Any]) -> Any:
         """Return others in the same structure."""
@@ -74,6 +75,10 @@ class Inputs:
             )
         if faults:
             raise ValueError("\n".join(faults))
+
+
+def _parts(values: Any) -> list[tf.Tensor]:
+    return nest.flatten(values, expand_composites=True)  # type: ignore[no-any-return]
 
 
 def _structure(returned: Any) -> Any:

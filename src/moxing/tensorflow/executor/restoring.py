@@ -14,13 +14,14 @@ import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.flags import get_flag
 
-# What reading a file that was cut, or that is no checkpoint, ends with.
-_DAMAGE = (
-    tf.errors.DataLossError,
-    tf.errors.NotFoundError,
-    tf.errors.OutOfRangeError,
-    tf.errors.InvalidArgumentError,
-    tf.errors.UnknownError,
+# What says that a store cannot be reached now: the checkpoint may be whole.
+_ELSEWHERE = (
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.PermissionDeniedError,
+    tf.errors.UnauthenticatedError,
+    tf.errors.UnavailableError,
 )
 _STEP = re.compile(r"-(\d+)$")
 
@@ -109,7 +110,7 @@ class Restorer:
                 continue
             try:
                 saver.restore(session, prefix)
-            except _DAMAGE as error:
+            except tf.errors.OpError as error:
                 _skip(prefix, error)
                 continue
             return prefix
@@ -122,7 +123,7 @@ class Restorer:
         """Make what restores a checkpoint, for the graph is closed when the session is there."""
         try:
             shapes = tf.train.load_checkpoint(prefix).get_variable_to_shape_map()
-        except _DAMAGE as error:
+        except tf.errors.OpError as error:
             _skip(prefix, error)
             return
         assert self._source is not None
@@ -191,6 +192,8 @@ def _paired(wanted: Sequence[str], shapes: dict[str, Any]) -> dict[str, str]:
 
 
 def _skip(prefix: str, error: Exception) -> None:
+    if isinstance(error, _ELSEWHERE):
+        raise error
     tf.logging.warning(
         "The checkpoint %s is damaged and left out: %s", prefix, str(error).split("\n", 1)[0]
     )

@@ -1,0 +1,149 @@
+"""Several clones of a model on one machine."""
+
+import pytest
+
+from mox_checkpoints import values_in
+
+
+@pytest.fixture
+def network(mox, tf):
+    """A model_fn with batch norm, regularisation and a plain variable; inputs with a seed."""
+
+    def model_fn(inputs, mode):
+        x, y = inputs
+        hidden = tf.layers.dense(
+            tf.reshape(x, [-1, 1]),
+            4,
+            kernel_initializer=tf.constant_initializer(0.5),
+            kernel_regularizer=tf.contrib.layers.l2_regularizer(0.1),
+        )
+        plain = tf.Variable([[0.1]] * 4, name="plain")
+        guess = tf.squeeze(tf.matmul(tf.nn.tanh(hidden), plain), 1)
+        losses = mox.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
+        loss = tf.reduce_mean(tf.square(guess - y)) + tf.add_n(losses)
+        return mox.ModelSpec(
+            loss=loss, log_info={"loss": loss, "regularizers": tf.constant(float(len(losses)))}
+        )
+
+    return model_fn
+
+
+def test_clones_train_as_one_with_their_batches_together(program, tf, flags, network, tmp_path):
+    program.run(model_fn=network, batch_size=8, log_dir=str(tmp_path / "one"))
+    flags("num_gpus", 4)
+    program.run(model_fn=network, batch_size=2, log_dir=str(tmp_path / "four"))
+
+    one, four = (values_in(tf, tmp_path / name) for name in ("one", "four"))
+    assert one.keys() == four.keys()
+    for name in one:
+        assert four[name] == pytest.approx(one[name], rel=1e-4, abs=1e-6), name
+
+
+def test_clones_without_gpus_are_told_once(program, flags, said):
+    flags("num_gpus", 3)
+
+    program.run(max_number_of_steps=12)
+
+    told = [line for line in said() if "clones on the CPU" in line]
+    assert told == ["--num_gpus=3 and 0 GPU(s) are there: the model runs as 3 clones on the CPU."]
+
+
+def test_each_clone_sees_its_own_collections(program, flags, network, said):
+    flags("num_gpus", 2)
+    flags("log_first_clone", False)
+
+    program.run(model_fn=network, max_number_of_steps=1)
+
+    (line,) = [line for line in said() if "global step" in line]
+    assert line.endswith("regularizers: 1.000")
+
+
+def test_all_collections_of_tensorflow_give_a_hint_with_several_clones(program, tf, flags, said):
+    flags("num_gpus", 2)
+    original = program.model_fn
+
+    def model_fn(inputs, mode):
+        tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
+        return original(inputs, mode)
+
+    program.run(model_fn=model_fn, max_number_of_steps=1)
+
+    assert sum("use mox.get_collection" in line for line in said()) == 1
+
+
+def test_variables_are_whole_for_every_clone(program, mox, tf, flags):
+    flags("num_gpus", 2)
+    seen = []
+    original = program.model_fn
+
+    def model_fn(inputs, mode):
+        spec = original(inputs, mode)
+        found = mox.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES)
+        seen.append([each.op.name for each in found])
+        return spec
+
+    program.run(model_fn=model_fn, max_number_of_steps=1)
+
+    assert seen == [["w", "b"], ["w", "b"]]
+
+
+@pytest.mark.parametrize(("first_clone", "shown"), [(True, "n: 0.000"), (False, "n: 0.500")])
+def test_lines_are_of_the_first_clone_or_the_mean_of_all(
+    program, tf, flags, said, first_clone, shown
+):
+    flags("num_gpus", 2)
+    flags("log_first_clone", first_clone)
+    numbers = iter((0.0, 1.0))
+    program.spec = lambda **_: {"log_info": {"n": tf.constant(next(numbers))}}
+
+    program.run(max_number_of_steps=1)
+
+    (line,) = [line for line in said() if "global step" in line]
+    assert line.endswith(shown)
+
+
+def test_curves_are_drawn_once_with_several_clones(program, tf, flags, tmp_path):
+    flags("num_gpus", 2)
+
+    def model_fn(inputs, mode):
+        spec = program.model_fn(inputs, mode)
+        tf.summary.scalar("mine", spec.loss)
+        return spec
+
+    program.run(model_fn=model_fn, log_dir=str(tmp_path), max_number_of_steps=1)
+
+    (events,) = tmp_path.glob("events*")
+    tags = [
+        value.tag
+        for event in tf.train.summary_iterator(str(events))
+        for value in event.summary.value
+    ]
+    assert tags == ["mine", "loss", "learning_rate"]
+
+
+def test_a_plain_variable_that_cannot_be_shared_is_told(program, mox, tf, flags):
+    flags("num_gpus", 2)
+    made = []
+
+    def model_fn(inputs, mode):
+        made.append(tf.Variable([1.0] * (1 + len(made)), name="odd"))
+        return mox.ModelSpec(loss=tf.reduce_sum(made[-1]))
+
+    with pytest.raises(ValueError, match=r"tf.Variable \(odd\).*use tf.get_variable"):
+        program.run(model_fn=model_fn)
+
+
+def test_layers_of_keras_are_shared_by_clones_and_modes(program, mox, tf, flags, tmp_path):
+    flags("num_gpus", 2)
+
+    def model_fn(inputs, mode):
+        x = tf.reshape(inputs[0], [-1, 1])
+        guess = tf.keras.layers.Dense(1)(tf.keras.layers.Dense(3)(x))
+        loss = tf.reduce_mean(tf.square(guess - tf.reshape(inputs[1], [-1, 1])))
+        hook = mox.LogEvaluationMetricHook({"loss": loss}, 8, 64, 8)
+        return mox.ModelSpec(loss=loss, log_info={"loss": loss}, hooks=[hook])
+
+    program.run(model_fn=model_fn, inter_mode="EVAL", log_dir=str(tmp_path))
+
+    names = {name for name in values_in(tf, tmp_path) if "global" not in name}
+    assert names == {"dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias"}
