@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -54,7 +55,10 @@ class Session:
         """
         from danlu.client import connect
 
-        return connect(self.settings, self.elsewhere or None, self._token or None)
+        client = connect(self.settings, self.elsewhere or None, self._token or None)
+        # Whatever keeps this session in a circle, an exception say: its connection is closed first.
+        weakref.finalize(self, client.close)
+        return client
 
     def default_bucket(self) -> str:
         """Return the bucket outputs go to where no ``output_path`` is given."""
