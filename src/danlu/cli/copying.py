@@ -14,8 +14,10 @@ from danlu.errors import Refused, StorageError
 from danlu.storage.api import Entry, Storage
 from danlu.storage.etags import comparable, matches
 from danlu.storage.hands import ONE_REQUEST, Distant, by_size, hands, share
+from danlu.storage.local import FileStorage
 from danlu.storage.locate import Location, file_uri, parse
 from danlu.storage.manifest import Progressing, Tally
+from danlu.storage.pour import Pour, Streaming, worthwhile
 from danlu.words import say
 
 _CHUNK = 1 << 20
@@ -167,7 +169,8 @@ def run(
             done.copied.append(move)
             told(move)
 
-    most = max((max(hands(m.source), hands(m.goal)) for m in moves), default=1)
+    storages = {id(one): one for move in moves for one in (move.source, move.goal)}
+    most = max((hands(one) for one in storages.values()), default=1)
     for part, count in by_size(moves, lambda move: move.entry.size, most):
         share(part, some, count)
     return done
@@ -208,14 +211,27 @@ def _copy(move: Move, tally: Tally) -> None:
         _check_size(move, move.goal.copy(entry.key, move.key))
         tally.add(entry.size)
     else:
-        with move.source.open(entry.key) as file:
-            passing = _Passing(file, tally, add_up=entry.size <= ONE_REQUEST)
-            written = move.goal.write(move.key, cast("BinaryIO", passing))
+        md5, written = _pass(move, tally)
         _check_size(move, written)
-        if passing.md5() != entry.etag and move.source.stat(entry.key) != entry:
+        if md5 != entry.etag and move.source.stat(entry.key) != entry:
             raise StorageError(say("store.changed", key=entry.key))
-        if passing.md5() != written.etag and move.goal.stat(move.key) != written:
+        if md5 != written.etag and move.goal.stat(move.key) != written:
             raise StorageError(say("store.not_kept", key=move.key))
+
+
+def _pass(move: Move, tally: Tally) -> tuple[str, Entry]:
+    """Return the MD5 sum of what was copied, empty for a large object, and what was written."""
+    entry = move.entry
+    if worthwhile(move.source, entry) and isinstance(move.goal, FileStorage):
+        pouring = Pour(cast("Streaming", move.source), entry, tally.add)
+        return "", move.goal.write(move.key, cast("BinaryIO", pouring))
+    with move.source.open(entry.key) as file:
+        if entry.size > ONE_REQUEST:
+            return "", move.goal.write(move.key, cast("BinaryIO", _Passing(file, tally)))
+        data = file.read()
+    tally.add(len(data))
+    md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    return md5, move.goal.write(move.key, data)
 
 
 def _check_size(move: Move, written: Entry) -> None:
@@ -224,23 +240,17 @@ def _check_size(move: Move, written: Entry) -> None:
 
 
 class _Passing(io.RawIOBase):
-    """A stream that counts, and adds up, what is read from it."""
+    """A stream that counts what is read from it."""
 
-    def __init__(self, stream: BinaryIO, tally: Tally, *, add_up: bool) -> None:
+    def __init__(self, stream: BinaryIO, tally: Tally) -> None:
         super().__init__()
         self._stream = stream
         self._tally = tally
-        self._md5 = hashlib.md5(usedforsecurity=False) if add_up else None
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
         piece = self._stream.read(size)
-        if self._md5:
-            self._md5.update(piece)
         self._tally.add(len(piece))
         return piece
-
-    def md5(self) -> str:
-        return self._md5.hexdigest() if self._md5 else ""

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol, runtime_checkable
 
+from danlu.errors import StorageError
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -13,6 +15,10 @@ class Entry:
     size: int
     etag: str
     modified: int = field(default=0, compare=False)  # nanoseconds since 1970; 0: not told
+
+
+class Changed(StorageError):
+    """An object is another one now than when it was listed or opened."""
 
 
 class Storage(Protocol):

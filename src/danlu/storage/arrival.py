@@ -4,25 +4,25 @@ import hashlib
 import io
 import os
 import re
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from danlu.errors import NotFound, StorageError
+from danlu.storage.api import Changed as Changed
 from danlu.storage.api import Entry, Storage
 from danlu.storage.hands import ONE_REQUEST
-from danlu.storage.inside import NEW_FILE, write_all
+from danlu.storage.inside import NEW_FILE, closing, write_all
 from danlu.storage.manifest import Mark, Tally
 from danlu.storage.names import temporary
+from danlu.storage.pour import Pour, Streaming, worthwhile
+from danlu.storage.segments import add
 
 CHUNK = 1 << 20
 TRIES = 3
 _MD5 = re.compile(r"[0-9a-f]{32}")
 _GOING_ON = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class Changed(StorageError):
-    """An object is another one now than in the listing."""
+_NEW = NEW_FILE & ~os.O_WRONLY | os.O_RDWR  # what was written is read again for its sum
 
 
 def has_md5(entry: Entry) -> bool:
@@ -65,7 +65,7 @@ class Arrival:
     def _try(self, entry: Entry, folder: int, name: str) -> Mark:
         """Return the mark of what came; the file has its name if that is all of the object."""
         unfinished = self._unfinished(entry)
-        keep = False
+        there = keep = False
         try:
             mark, md5 = self._copy(entry, folder, unfinished)
             whole = mark.size == entry.size
@@ -73,11 +73,12 @@ class Arrival:
                 raise Changed(f"The object {entry.key!r} changed while it was read.")
             if whole:
                 os.rename(unfinished, name, src_dir_fd=folder, dst_dir_fd=folder)
+                there = True
         except BaseException as error:
             keep = self.resume and not isinstance(error, Changed)
             raise
         finally:
-            if not keep:
+            if not there and not keep:
                 with suppress(FileNotFoundError):
                     os.unlink(unfinished, dir_fd=folder)
         return mark
@@ -92,11 +93,11 @@ class Arrival:
         """Return the mark of a file an earlier transfer finished: before, it has no name."""
         with suppress(FileNotFoundError):
             handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-            with open(handle, "rb") as file:
+            with closing(handle):
                 status = os.fstat(handle)
                 if status.st_size == entry.size:
                     digest = hashlib.sha256()
-                    _add(file, digest)
+                    add(handle, 0, entry.size, digest)
                     self.tally.add(entry.size)
                     return Mark(entry.size, status.st_mtime_ns, digest.hexdigest())
         return None
@@ -106,34 +107,42 @@ class Arrival:
         sums = [hashlib.sha256()]
         if has_md5(entry):
             sums.append(hashlib.md5(usedforsecurity=False))
-        try:
-            # Of nothing there is nothing to ask for: services answer such a request with an error.
-            source = self.storage.open(entry.key) if entry.size else io.BytesIO()
-        except NotFound as error:
-            raise Changed(f"The object {entry.key!r} was removed while it was read.") from error
-        with source:
-            flags = _GOING_ON if self.resume else NEW_FILE
-            with open(
-                os.open(name, flags, 0o666, dir_fd=folder), "rb+" if self.resume else "wb"
-            ) as target:
-                if self.resume and (here := _add(target, *sums)):
-                    self.tally.add(here)
-                    source.seek(here)
-                while piece := source.read(CHUNK):
-                    for digest in sums:
-                        digest.update(piece)
-                    write_all(target.fileno(), piece)
-                    self.tally.add(len(piece))
-                status = os.fstat(target.fileno())
+        with ExitStack() as stack:
+            poured = worthwhile(self.storage, entry)
+            source = None if poured else stack.enter_context(self._open(entry))
+            flags = _GOING_ON if self.resume else _NEW
+            target = stack.enter_context(closing(os.open(name, flags, 0o666, dir_fd=folder)))
+            if source is None:
+                self._pour(entry, target, sums)
+            else:
+                self._fill(source, target, sums)
+            status = os.fstat(target)
         mark = Mark(status.st_size, status.st_mtime_ns, sums[0].hexdigest())
         return mark, sums[1].hexdigest() if len(sums) > 1 else ""
 
+    def _open(self, entry: Entry) -> BinaryIO:
+        try:
+            # Of nothing there is nothing to ask for: services answer such a request with an error.
+            return self.storage.open(entry.key) if entry.size else io.BytesIO()
+        except NotFound as error:
+            raise Changed(f"The object {entry.key!r} was removed while it was read.") from error
 
-def _add(file: Any, *sums: Any) -> int:
-    """Add the rest of a file to sums; return how much that was."""
-    count = 0
-    while piece := file.read(CHUNK):
-        count += len(piece)
-        for digest in sums:
-            digest.update(piece)
-    return count
+    def _fill(self, source: BinaryIO, target: int, sums: list[Any]) -> None:
+        if self.resume and (here := os.fstat(target).st_size):
+            add(target, 0, here, *sums)
+            self.tally.add(here)
+            source.seek(here)
+            os.lseek(target, here, os.SEEK_SET)
+        while piece := source.read(CHUNK):
+            for digest in sums:
+                digest.update(piece)
+            write_all(target, piece)
+            self.tally.add(len(piece))
+
+    def _pour(self, entry: Entry, target: int, sums: list[Any]) -> None:
+        """Fill a file with a large object, at several places at once."""
+
+        def landed(start: int, end: int) -> None:
+            add(target, start, end, *sums)
+
+        Pour(cast("Streaming", self.storage), entry, self.tally.add).pour(target, landed)

@@ -8,7 +8,7 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol, runtime_checkable
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -92,6 +92,14 @@ def make_read_only(folder: Path) -> None:
 
 
 @contextlib.contextmanager
+def closing(handle: int) -> Iterator[int]:
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
 def naming(path: str | Path) -> Iterator[None]:
     """Let a full disk say which file could not be written: ``write`` itself does not know."""
     try:
@@ -108,10 +116,27 @@ def write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
+def write_at(handle: int, data: bytes, at: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(handle, view, at)
+        view, at = view[written:], at + written
+
+
+@runtime_checkable
+class Pourable(Protocol):
+    """What writes itself into a file, in whatever order."""
+
+    def pour(self, handle: int) -> None: ...
+
+
 def write_from(handle: int, data: bytes | BinaryIO) -> None:
     """Write bytes, or all that a stream gives."""
     if isinstance(data, bytes):
         write_all(handle, data)
+        return
+    if isinstance(data, Pourable):
+        data.pour(handle)
         return
     while piece := data.read(CHUNK):
         write_all(handle, piece)

@@ -6,7 +6,7 @@ obstore moves the bytes of ordinary keys (``s3_fast``), signed requests of our o
 
 import io
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, NoReturn, cast
 
@@ -14,7 +14,7 @@ from danlu.errors import NotFound, Refused, StorageError
 from danlu.settings import Endpoint
 from danlu.storage import s3_answers as answers
 from danlu.storage import s3_upload
-from danlu.storage.api import Entry
+from danlu.storage.api import Changed, Entry
 from danlu.storage.s3_bucket import Bucket
 from danlu.storage.s3_faults import Fault, told
 from danlu.storage.s3_patience import Patience
@@ -90,6 +90,8 @@ class S3Storage:
         if found is None:
             raise NotFound("object", key)
         first, size, etag = found
+        if len(first) == size:
+            return io.BytesIO(first)
 
         def fetch(start: int, end: int) -> bytes:
             with self._telling(key):
@@ -97,6 +99,16 @@ class S3Storage:
 
         reader = ObjectReader(fetch, size, first)
         return cast("BinaryIO", io.BufferedReader(reader, 1 << 20))
+
+    def stream(self, entry: Entry, start: int, end: int, take: Callable[[bytes], None]) -> None:
+        """See ``danlu.storage.pour.Streaming``."""
+        with self._telling(entry.key):
+            try:
+                self._bucket.stream(entry.key, start, end, entry.etag, take)
+            except Fault as fault:
+                if fault.status == 412 or _is_missing(fault):
+                    self._changed(entry.key)
+                raise
 
     def read(self, key: str, start: int = 0, size: int | None = None) -> bytes | None:
         if size == 0:
@@ -191,7 +203,7 @@ class S3Storage:
         return data
 
     def _changed(self, key: str) -> NoReturn:
-        raise StorageError(
+        raise Changed(
             f"The object {key!r} was replaced or removed while it was read.",
             hint="Read it again.",
         ) from None

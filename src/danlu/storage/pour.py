@@ -1,0 +1,124 @@
+"""A large object on its way into a file: long ranges of it, several at once, each at its place.
+
+A request costs a service more than the bytes it answers with: so there are few, and long ones.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Protocol, runtime_checkable
+
+from danlu.storage.api import Entry
+from danlu.storage.hands import ONE_REQUEST, share
+from danlu.storage.inside import write_at
+from danlu.storage.segments import Segment, Segments
+
+STREAMS = 8
+
+Take = Callable[[bytes], None]
+Landed = Callable[[int, int], None]
+"""Told from where to where the file is whole now: in order, without gaps, one call at a time."""
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """A storage across a network, which gives a range of an object piece by piece."""
+
+    def stream(self, entry: Entry, start: int, end: int, take: Take) -> None:
+        """Call ``take`` with the bytes of a range, in order; of just this version of the object.
+
+        Raises:
+            Changed: there is another one now, or none.
+        """
+
+
+class Pour:
+    """An object that writes itself into a file; ``told`` hears how many bytes are there."""
+
+    def __init__(
+        self, storage: Streaming, entry: Entry, told: Callable[[int], None] = lambda _: None
+    ) -> None:
+        self._storage = storage
+        self._entry = entry
+        self._told = told
+
+    def pour(self, handle: int, landed: Landed = lambda start, end: None) -> None:
+        """Write the object; what an earlier call left of it in the file is gone on with."""
+        segments = Segments(handle, self._entry.size)
+        order = _Order(landed)
+
+        def some(mine: Iterator[Segment]) -> None:
+            # Of its own: one that hangs may outlive the file, and what gets its number then.
+            own = os.dup(handle)
+            try:
+                for segment in mine:
+                    self._bring(segment, own, segments, order)
+            finally:
+                os.close(own)
+
+        try:
+            share(segments.begin(), some, STREAMS)
+        finally:
+            order.stop()
+        segments.end()
+
+    def _bring(self, segment: Segment, handle: int, noted: Segments, order: "_Order") -> None:
+        at = segment.at
+        self._told(at - segment.start)
+
+        def take(piece: bytes) -> None:
+            nonlocal at
+            order.check()
+            write_at(handle, piece, at)
+            at += len(piece)
+            noted.note(segment.number, at)
+            self._told(len(piece))
+
+        if at < segment.end:
+            self._storage.stream(self._entry, at, segment.end, take)
+        order.done(segment)
+
+
+def worthwhile(storage: object, entry: Entry) -> bool:
+    """Tell whether an object is large enough, and its storage able, to be poured."""
+    return entry.size > ONE_REQUEST and isinstance(storage, Streaming)
+
+
+class _Stopped(Exception):
+    """Another segment failed; this one was told too late to know."""
+
+
+class _Order:
+    """Segments end in any order; they are told in the order of the file."""
+
+    def __init__(self, landed: Landed) -> None:
+        self._next = 0
+        self._landed = landed
+        self._ended: dict[int, Segment] = {}
+        self._lock = threading.Lock()
+        self._telling = False
+        self._stopped = False
+
+    def done(self, segment: Segment) -> None:
+        with self._lock:
+            self._ended[segment.number] = segment
+            if self._telling:
+                return  # who is at it will find it
+            self._telling = True
+        while found := self._following():
+            self._landed(found.start, found.end)
+
+    def stop(self) -> None:
+        """Who comes late must not touch a file that others have by now."""
+        self._stopped = True
+
+    def check(self) -> None:
+        if self._stopped:
+            raise _Stopped
+
+    def _following(self) -> Segment | None:
+        with self._lock:
+            found = None if self._stopped else self._ended.pop(self._next, None)
+            self._telling = found is not None
+            self._next += self._telling
+            return found

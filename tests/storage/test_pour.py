@@ -1,0 +1,174 @@
+"""A large object comes in long ranges, several at once; what was fetched is not fetched again."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from danlu.errors import NotFound
+from danlu.storage import segments
+from danlu.storage.cache import ContentCache
+from danlu.storage.locate import Location
+from danlu.storage.s3 import S3Storage
+from danlu.storage.s3_faults import Unreachable
+from danlu.storage.trees import pull
+from danlu.testing.s3_service import Reply, Request, SmallS3, error
+from small_s3 import BIG, DATE, KEYS, Clock, first
+
+MiB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "SEGMENT", 8 * MiB)
+
+
+@pytest.fixture
+def large(cache: ContentCache) -> ContentCache:
+    cache.limit = 1 << 30
+    return cache
+
+
+def ranges(service: SmallS3) -> list[tuple[int, int]]:
+    """Return the ranges that were asked for, and forget them."""
+    asked = [request.headers.get("range", "") for request in service.requests]
+    service.requests.clear()
+    pairs = [text.removeprefix("bytes=").split("-") for text in asked if text]
+    return sorted((int(start), int(end) + 1) for start, end in pairs)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_all_of_it_arrives_by_ranges(
+    service: SmallS3, storage: S3Storage, tmp_path: Path, key: str
+) -> None:
+    storage.write(key, BIG)
+    service.requests.clear()
+    told: list[tuple[int, int]] = []
+
+    marks = pull(
+        Location(storage, key, "obs://bucket/a"), tmp_path / "to", lambda *at: told.append(at)
+    ).files
+
+    assert (tmp_path / "to" / "a").read_bytes() == BIG
+    assert marks["a"].sha256 == hashlib.sha256(BIG).hexdigest()
+    assert ranges(service)[1:3] == [(8 * MiB, 16 * MiB), (16 * MiB, 24 * MiB)]
+    assert told[-1] == (len(BIG), len(BIG))
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_range_that_is_cut_off_goes_on_where_it_was(
+    service: SmallS3, storage: S3Storage, clock: Clock, tmp_path: Path, key: str
+) -> None:
+    storage.write(key, BIG)
+    service.requests.clear()
+    etag = service.buckets["bucket"][key].etag
+
+    def cut(request: Request) -> Reply:
+        start = 8 * MiB
+        about = {
+            "etag": f'"{etag}"',
+            "last-modified": DATE,
+            "content-range": f"bytes {start}-{start + 8 * MiB - 1}/{len(BIG)}",
+        }
+        return Reply(206, BIG[start : start + 8 * MiB], about, cut=5 * MiB)
+
+    def second(request: Request) -> bool:
+        return request.headers.get("range", "").startswith(f"bytes={8 * MiB}-")
+
+    service.faults = [first(1, cut, second)]
+    pull(Location(storage, key, "obs://bucket/a"), tmp_path / "to")
+
+    assert (tmp_path / "to" / "a").read_bytes() == BIG
+    again = [found for found in ranges(service) if found[1] == 16 * MiB]
+    assert len(again) == 2
+    if key == "a":  # what came before the cut counts
+        assert again[1][0] >= 12 * MiB
+        assert clock.waits == []
+
+
+def test_a_fetch_that_broke_asks_only_for_what_is_missing(
+    service: SmallS3, storage: S3Storage, large: ContentCache
+) -> None:
+    storage.write("a", BIG)
+    location = Location(storage, "a", "obs://bucket/a")
+    service.faults = [
+        lambda request: (
+            error(503, "SlowDown")
+            if request.headers.get("range", "").startswith(f"bytes={16 * MiB}-")
+            else None
+        )
+    ]
+    with pytest.raises(Unreachable):
+        large.tree(location, "job")
+    service.faults = []
+    service.requests.clear()
+
+    tree = large.tree(location, "job")
+
+    assert (tree.path / "a").read_bytes() == BIG
+    assert ranges(service) == [(16 * MiB, 24 * MiB)]
+    assert (
+        hashlib.sha256(BIG).hexdigest() in (large.root / "info" / f"{tree.digest}.sums").read_text()
+    )
+
+
+def test_a_file_notes_how_far_its_segments_are(tmp_path: Path) -> None:
+    size = 20 * MiB
+    with open(tmp_path / "file", "wb+") as file:
+        noted = segments.Segments(file.fileno(), size)
+        assert [(one.at, one.end) for one in noted.begin()] == [
+            (0, 8 * MiB),
+            (8 * MiB, 16 * MiB),
+            (16 * MiB, size),
+        ]
+        noted.note(0, 5)
+        noted.note(2, size)
+
+        again = segments.Segments(file.fileno(), size).begin()
+        assert [one.at for one in again] == [5, 8 * MiB, size]
+        noted.end()
+        assert [one.at for one in noted.begin()] == [8 * MiB, 16 * MiB, size]
+
+
+@pytest.mark.parametrize("beyond", [0, 3, 10**6])
+def test_a_file_that_says_something_else_is_begun_anew(tmp_path: Path, beyond: int) -> None:
+    with open(tmp_path / "file", "wb+") as file:
+        file.truncate(20 * MiB + beyond)
+        found = segments.Segments(file.fileno(), 20 * MiB - 1).begin()
+
+    assert [one.at - one.start for one in found] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_an_object_replaced_meanwhile_is_brought_anew_and_never_mixed(
+    service: SmallS3, storage: S3Storage, tmp_path: Path, key: str
+) -> None:
+    storage.write(key, BIG)
+    new = BIG[::-1]
+    replaced: list[bool] = []
+
+    def replace(request: Request) -> None:
+        if request.headers.get("range") and not replaced:
+            replaced.append(True)
+            storage.write(key, new)
+
+    service.after = [replace]
+    pull(Location(storage, key, "obs://bucket/a"), tmp_path / "to")
+
+    assert (tmp_path / "to" / "a").read_bytes() == new
+
+
+def test_an_object_removed_meanwhile_leaves_nothing(
+    service: SmallS3, storage: S3Storage, tmp_path: Path
+) -> None:
+    storage.write("a", BIG)
+
+    def remove(request: Request) -> None:
+        if request.headers.get("range"):
+            service.buckets["bucket"].pop("a", None)
+
+    service.after = [remove]
+    with pytest.raises(NotFound):
+        pull(Location(storage, "a", "obs://bucket/a"), tmp_path / "to")
+
+    assert list((tmp_path / "to").iterdir()) == []
