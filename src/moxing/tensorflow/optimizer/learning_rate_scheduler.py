@@ -84,8 +84,10 @@ def _step(epoch: float, steps_per_epoch: int) -> int:
 
 
 def _rate(piece: Piece, step: tf.Tensor, steps_per_epoch: int) -> tf.Tensor:
+    if piece.first == piece.last:
+        return tf.constant(piece.last, tf.float32)
     start, end = _step(piece.start, steps_per_epoch), _step(piece.end, steps_per_epoch)
-    if piece.first == piece.last or end == start:
+    if end == start:  # less than a step long: only its end is seen
         return tf.constant(piece.last, tf.float32)
     # Steps are counted before they become floating-point numbers: those end at 16 million.
     done = tf.clip_by_value(step, start, end) - start
