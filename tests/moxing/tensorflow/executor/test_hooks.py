@@ -139,7 +139,7 @@ def test_a_plateau_lowers_the_rate_and_several_end_the_training(program, mox, tf
     program.hooks = hooks
     program.run(inter_mode="EVAL", max_number_of_steps=50, log_dir=str(tmp_path))
 
-    told = [line for line in said() if "plateau" in line]
+    told = [line for line in said() if line.startswith("[Plateau") and "rate" in line]
     assert told == [
         "[PlateauLREarlyStopping] plateau 1: learning rate 0.3 -> 0.15",
         "[PlateauLREarlyStopping] plateau 2: learning rate 0.15 -> 0.075",
