@@ -1,6 +1,10 @@
 """What is shown where: a terminal, a notebook, a file."""
 
 import io
+import sys
+from types import ModuleType
+
+import pytest
 
 from ti.terminal import Terminal
 
@@ -41,14 +45,41 @@ def test_on_a_terminal_the_moving_line_gives_way():
     assert err.getvalue() == "step 1\r\x1b[2Kstep 2\r\x1b[2K"
 
 
-def test_a_notebook_knows_no_codes():
+class Place:
+    """What IPython gives for a place in a cell that can be shown anew."""
+
+    def __init__(self, shown):
+        self.shown = shown
+
+    def update(self, data, *, raw):
+        self.shown.append(data["text/plain"])
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """IPython's display, as far as it is used: what was shown, in order."""
+    seen = []
+    module = ModuleType("IPython.display")
+    module.display = lambda data, *, raw, display_id: (
+        Place(seen).update(data, raw=raw) or Place(seen)
+    )
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    return seen
+
+
+def test_in_a_notebook_the_moving_line_has_a_place_of_its_own(shown):
     out = Cell()
     terminal = Terminal(out, io.StringIO())
 
     terminal.move("step 1")
     terminal.line("loss 0.5")
+    terminal.move("step 2")
+    terminal.move("step 2")
+    terminal.move("")
 
-    assert out.getvalue() == "step 1\r      \rloss 0.5\n"
+    assert out.getvalue() == "loss 0.5\n"
+    assert shown == ["step 1", "step 2", ""]
 
 
 def test_a_long_line_is_cut(monkeypatch):
