@@ -58,9 +58,10 @@ def _look(folder: str, name: str, known: list[int] | None) -> list[int]:
 def _remembered(folder: str) -> Known:
     with contextlib.suppress(OSError, ValueError):
         found = json.loads(file.read(places.joined(folder, MEMORY)))
+        pairs = found.items() if isinstance(found, dict) else ()
         return {
             name: entry
-            for name, entry in found.items()
+            for name, entry in pairs
             if isinstance(entry, list)
             and len(entry) == 3
             and all(isinstance(n, int) for n in entry)
