@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from moxing.tensorflow.executor import cluster_server
 from moxing.tensorflow.executor.cluster_attendance import Attendance
 from moxing.tensorflow.executor.cluster_hosts import Peer, faults, listed
 from moxing.tensorflow.executor.cluster_reach import Wait
-from moxing.tensorflow.executor.cluster_session import ChiefCreator, ClusterSession, WorkerCreator
+from moxing.tensorflow.executor.cluster_session import ChiefCreator, WorkerCreator
 from moxing.tensorflow.executor.cluster_sync import (
     ChiefCounts,
     SynchronousHook,
@@ -85,11 +85,11 @@ class Cluster:
 
     def serve(self) -> None:
         """Be a parameter server until every worker of this run has ended."""
-        target = self.start(tf.ConfigProto())
+        self.start(tf.ConfigProto())
         own = self._own
         tf.logging.info("%s serves until %d worker(s) have ended.", own, len(self.workers))
         config = self._seeing(tf.ConfigProto(), f"/job:ps/task:{self.index}")
-        attendance = self._attendance(target, config, [self.index])
+        attendance = self._attendance(config, self.index)
         wait = Wait()
         known: set[int] = set()
         for ended in attendance.changes():
@@ -153,37 +153,46 @@ class Cluster:
         hooks: Sequence[Any] = (),
         chief_only_hooks: Sequence[Any] = (),
         checkpoint_dir: str | None = None,
-        trains: bool = True,
     ) -> tf.train.MonitoredSession:
-        """Return a session of this worker; the chief's gives the variables their values."""
+        """Return a session of this worker; the chief's gives the variables their values.
+
+        ``checkpoint_dir``: where they are when the servers were lost in the middle of it.
+        """
         target = self.start(config)
-        config = self._seeing(config, "/job:ps", f"/job:worker/task:{self.index}")
-        attendance = self._attendance(target, config, range(len(self.ps)))
-        others = [peer for peer in self._everyone if peer != self._own]
-        all_hooks: list[Any] = [Watch(others)]
+        config = self._seeing(config, *self._seen)
+        hooks = [Watch(self._others), *(chief_only_hooks if self.is_chief else ()), *hooks]
         given = (target, config, scaffold, self._needed(), lambda: Wait(self.timeout))
         creator: Any
         if self.is_chief:
             creator = ChiefCreator(*given, checkpoint_dir=checkpoint_dir)
-            if trains and not self.steps_together:
-                workers = [peer for peer in others if peer.job == "worker"]
-                all_hooks.append(WaitForWorkers(attendance, workers))
-            all_hooks += chief_only_hooks
+            if not self.steps_together:
+                workers = [peer for peer in self._others if peer.job == "worker"]
+                hooks.insert(0, WaitForWorkers(self._attendance(config), workers))
         else:
             creator = WorkerCreator(*given)
-        return ClusterSession(creator, [*all_hooks, *hooks], attendance, self.index)
+        session = tf.train.MonitoredSession(creator, hooks)
+        self._attendance(config).joins(self.index)
+        return session
+
+    def leave(self) -> None:
+        """Say that this worker has ended; return when the chief has, its files written.
+
+        A chief that does not answer is not waited for: it did not end as it should.
+        """
+        attendance = self._attendance(self._seeing(tf.ConfigProto(), *self._seen))
+        attendance.leaves(self.index)
+        if not self.is_chief:
+            WaitForWorkers(attendance, [self._workers[0]]).end(None)
 
     def _needed(self) -> list[Peer]:
-        """Return who must be there before a session can be; for a worker, the chief is last."""
-        servers = [peer for peer in self._everyone if peer.job == "ps"]
-        workers = [peer for peer in self._everyone if peer.job == "worker"]
-        if not self.is_chief:
-            return [*servers, workers[0]]
-        return [*servers, *workers[1:]] if self.steps_together else servers
+        """Return who must be there before a session can be."""
+        if self.is_chief and self.steps_together:
+            return [*self._servers, *self._workers[1:]]
+        return self._servers
 
-    def _attendance(
-        self, target: str, config: tf.ConfigProto, servers: Iterable[int]
-    ) -> Attendance:
+    def _attendance(self, config: tf.ConfigProto, server: int | None = None) -> Attendance:
+        servers = range(len(self.ps)) if server is None else [server]
+        target = self.start(config)
         return Attendance(target, config, self._container, servers, len(self.workers))
 
     def _keep_local(self, make: Callable[..., Any], **wanted: Any) -> Any:
@@ -206,12 +215,25 @@ class Cluster:
         return f"mox-run-{self.run}"
 
     @property
+    def _seen(self) -> tuple[str, str]:
+        return "/job:ps", f"/job:worker/task:{self.index}"
+
+    @property
+    def _servers(self) -> list[Peer]:
+        return list(listed("ps", ",".join(self.ps)))
+
+    @property
+    def _workers(self) -> list[Peer]:
+        return list(listed("worker", ",".join(self.workers)))
+
+    @property
     def _everyone(self) -> list[Peer]:
-        hosts = {"ps": self.ps, "worker": self.workers}
-        return [peer for job, each in hosts.items() for peer in listed(job, ",".join(each))]
+        return [*self._servers, *self._workers]
 
     @property
     def _own(self) -> Peer:
-        return Peer(
-            self.job, self.index, getattr(self, "ps" if self.is_server else "workers")[self.index]
-        )
+        return (self._servers if self.is_server else self._workers)[self.index]
+
+    @property
+    def _others(self) -> list[Peer]:
+        return [peer for peer in self._everyone if peer != self._own]

@@ -9,7 +9,6 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.cluster_attendance import Attendance
 from moxing.tensorflow.executor.cluster_hosts import Peer
 from moxing.tensorflow.executor.cluster_reach import Wait, wait_for
 
@@ -124,25 +123,8 @@ class WorkerCreator(_Creator):
         while not self._gate.is_open(session) or _names(
             session, self._scaffold.ready_for_local_init_op
         ):
-            wait.more(f"{self._needed[-1]}, the chief, to prepare the variables")
+            wait.more("worker 0, the chief, to prepare the variables")
         self._finish(session)
-
-
-class ClusterSession(tf.train.MonitoredSession):
-    """A monitored session that says when its worker has ended, after everything else."""
-
-    def __init__(
-        self, creator: _Creator, hooks: Sequence[Any], attendance: Attendance, me: int
-    ) -> None:
-        self._attendance = attendance
-        self._me = me
-        super().__init__(creator, hooks)
-        attendance.joins(me)
-
-    def _close_internal(self, exception_type: Any = None) -> None:
-        super()._close_internal(exception_type)
-        if not exception_type:
-            self._attendance.leaves(self._me)
 
 
 def _names(session: Any, operation: Any) -> list[str]:

@@ -11,6 +11,7 @@ from moxing.tensorflow.executor.cluster_attendance import Attendance
 from moxing.tensorflow.executor.cluster_hosts import Peer
 from moxing.tensorflow.executor.cluster_reach import Wait, answers
 
+_GONE = (tf.errors.AbortedError, tf.errors.UnavailableError)
 _LOOK = 5.0
 _PATIENCE = 15.0
 _NEXT_WORD = 60.0
@@ -55,7 +56,7 @@ class Watch(tf.train.SessionRunHook):
 
 
 class WaitForWorkers(tf.train.SessionRunHook):
-    """Before the chief's last checkpoint, lets the others finish: each ends at its own step.
+    """Lets workers finish, before the chief's last checkpoint for one: each has its own pace.
 
     One that does not answer is not waited for.
     """
@@ -67,7 +68,10 @@ class WaitForWorkers(tf.train.SessionRunHook):
     def end(self, session: Any) -> None:
         wait = Wait()
         while True:
-            ended = self._attendance.ended()
+            try:
+                ended = self._attendance.ended()
+            except _GONE:
+                return  # the servers have: everybody has ended
             left = [peer for peer in self._others if peer.index not in ended and answers(peer)]
             if not left:
                 return
