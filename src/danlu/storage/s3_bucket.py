@@ -5,6 +5,8 @@ Everything here raises ``s3_faults.Fault``; ``s3.py`` makes sentences of them.
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -32,7 +34,7 @@ class Bucket:
         self._endpoint = endpoint
         self._patience = patience
         self._timeouts = timeouts
-        self._lines: tuple[int, Wire, Fast | None] | None = None
+        self._lines = _Lines(0)
 
     def ask(
         self,
@@ -126,26 +128,44 @@ class Bucket:
 
     @property
     def _wire(self) -> Wire:
-        return self._connected()[1]
+        lines = self._of_this_process()
+        with lines.making:
+            if lines.wire is None:
+                lines.wire = self._made(Wire)
+        return lines.wire
 
     @property
     def _fast(self) -> Fast | None:
-        return self._connected()[2]
+        lines = self._of_this_process()
+        with lines.making:
+            if lines.fast is None and usable():
+                lines.fast = self._made(Fast)
+        return lines.fast
 
-    def _connected(self) -> tuple[int, Wire, Fast | None]:
+    def _of_this_process(self) -> "_Lines":
         """Return connections of this process: those of its parent are not for its use."""
-        lines = self._lines
-        if lines is None or lines[0] != os.getpid():
-            try:
-                wire = Wire(self._endpoint, self.name, self._timeouts)
-                fast = Fast(self._endpoint, self.name, self._timeouts) if usable() else None
-            except ModuleNotFoundError as error:
-                raise Unsupported(
-                    f"{self.host} cannot be spoken to: {error.name} is not installed.",
-                    hint="pip install 'danlu[s3]'",
-                ) from None
-            lines = self._lines = (os.getpid(), wire, fast)
-        return lines
+        if self._lines.process != os.getpid():
+            self._lines = _Lines(os.getpid())
+        return self._lines
+
+    def _made(self, kind: Callable[[Endpoint, str, Timeouts], T]) -> T:
+        try:
+            return kind(self._endpoint, self.name, self._timeouts)
+        except ModuleNotFoundError as error:
+            raise Unsupported(
+                f"{self.host} cannot be spoken to: {error.name} is not installed.",
+                hint="pip install 'danlu[s3]'",
+            ) from None
+
+
+@dataclass
+class _Lines:
+    """Connections of one process. Each is made on use: most transfers need one kind only."""
+
+    process: int
+    wire: Wire | None = None
+    fast: Fast | None = None
+    making: Lock = field(default_factory=Lock)
 
 
 def entry(key: str, answer: Answer) -> Entry:
