@@ -5,7 +5,11 @@ import tarfile
 import pytest
 
 from danlu.errors import Conflict, InvalidJob, NotFound, Refused
+from danlu.job.spec import JobSpec
 from danlu.job.state import JobState
+from danlu.service.draft import overlaps
+from danlu.settings import Endpoint
+from danlu.storage.locate import Stores
 
 
 def faults(house, request):
@@ -107,6 +111,16 @@ def test_an_output_that_overlaps_with_code_or_data_is_refused(house, request_of,
     request = {**request_of, "data_url": "obs://bucket/data", "train_url": train_url}
 
     assert "overlaps with" in faults(house, request)["train_url"]
+
+
+def test_the_same_name_at_another_service_is_no_overlap(house, request_of):
+    stores = {"ks3": Endpoint("http://127.0.0.1:1")}
+    found = overlaps(
+        JobSpec("job", "kdl", "obs://bucket/code", "x.py", outputs={"out": "ks3://bucket/code"}),
+        Stores(house.settings.store, stores),
+    )
+
+    assert found == []
 
 
 def test_a_sibling_with_the_same_beginning_is_no_overlap(house, request_of):

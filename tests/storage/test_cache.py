@@ -44,6 +44,15 @@ def left_over(cache: ContentCache) -> list[str]:
     return [name for name in os.listdir(cache.root / "trees") if name.startswith(".")]
 
 
+def test_the_same_listing_at_two_services_is_two_trees(cache: ContentCache) -> None:
+    one, other = MemoryStorage([("a", b"1")]), MemoryStorage([("a", b"2")])  # etags are alike
+    here = Location(one, "", "obs://bucket/")
+    there = Location(other, "", "ks3://bucket/", service="https://two.example.com")
+
+    assert (cache.tree(here, "job").path / "a").read_bytes() == b"1"
+    assert (cache.tree(there, "job").path / "a").read_bytes() == b"2"
+
+
 def test_a_tree_is_fetched_once(cache: ContentCache) -> None:
     location = data(("a", b"1"), ("d/b", b"22"), ("e/", b""))
 

@@ -84,9 +84,22 @@ def test_all_schemes_of_buckets_mean_one_bucket(tmp_path: Path) -> None:
     for scheme in ("obs", "s3", "ks3", "cos"):
         place = stores.at(f"{scheme}://bucket/a//b")
         assert place.storage.read(place.key) == b"x"
-    assert parse("s3://bucket/a/").canonical == parse("obs://bucket/a").canonical
-    assert parse("s3://bucket/a//").canonical != parse("obs://bucket/a").canonical
+    assert stores.canonical("s3://bucket/a/") == stores.canonical("obs://bucket/a")
+    assert stores.canonical("s3://bucket/a//") != stores.canonical("obs://bucket/a")
     assert (tmp_path / "buckets" / "bucket").is_dir()
+
+
+def test_one_name_at_two_services_is_two_places(tmp_path: Path) -> None:
+    near, far = Endpoint("https://one.example.com"), Endpoint("https://two.example.com")
+    stores = Stores(tmp_path, {"obs": near, "ks3": far, "cos": near})
+    places = {scheme: f"{scheme}://bucket/a" for scheme in ("obs", "s3", "ks3", "cos")}
+
+    found = {scheme: stores.canonical(uri) for scheme, uri in places.items()}
+
+    assert found["obs"] == found["s3"] == found["cos"]
+    assert found["ks3"] != found["obs"]
+    assert Stores(tmp_path).canonical("obs://bucket/a") not in found.values()
+    assert stores.at("ks3://bucket/a/").canonical == found["ks3"]
 
 
 def test_a_scheme_with_an_endpoint_means_the_bucket_there(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from danlu.service.settling import settle
 from danlu.service.sources import Source, Sources, module_files
 from danlu.settings import Settings
 from danlu.storage.archive import Limits
-from danlu.storage.locate import Location, Stores, parse
+from danlu.storage.locate import Location, Stores
 
 Found = list[tuple[str, str]]  # field and sentence
 _APART = "give the output a place of its own"
@@ -131,7 +131,8 @@ class Ground:
 
     def check(self, spec: JobSpec, living: Iterable[Job]) -> tuple[list[str], Found]:
         """Return notes and faults."""
-        faults: Found = [*self.code(spec), *overlaps(spec), *_taken(spec, living)]
+        faults: Found = [*self.code(spec), *overlaps(spec, self._stores)]
+        faults += _taken(spec, living, self._stores)
         notes: list[str] = []
         for name, uri in spec.inputs.items():
             more_notes, more_faults = self._input(name, uri)
@@ -207,19 +208,19 @@ def _is_there(entry: str, names: Collection[str]) -> bool:
     return any(name in files or name.endswith(deeper) for name in names)
 
 
-def overlaps(spec: JobSpec) -> Found:
+def overlaps(spec: JobSpec, stores: Stores) -> Found:
     """An output inside an input or the code (or around it) would feed on itself."""
     faults = []
     sources = {"code": spec.code, **spec.inputs}
     for name, uri in spec.outputs.items():
         for other, source in sources.items():
-            if _overlap(uri, source):
+            if _overlap(uri, source, stores):
                 faults.append((name, f"{uri!r} overlaps with {other} {source!r}; {_APART}."))
         sources[name] = uri
     return faults
 
 
-def _taken(spec: JobSpec, living: Iterable[Job]) -> Found:
+def _taken(spec: JobSpec, living: Iterable[Job], stores: Stores) -> Found:
     return [
         (
             name,
@@ -229,19 +230,19 @@ def _taken(spec: JobSpec, living: Iterable[Job]) -> Found:
         for job in living
         for name, uri in spec.outputs.items()
         for other in job.spec.outputs.values()
-        if _overlap(uri, other)
+        if _overlap(uri, other, stores)
     ]
 
 
-def _overlap(one: str, other: str) -> bool:
-    a, b = _parts(one), _parts(other)
+def _overlap(one: str, other: str, stores: Stores) -> bool:
+    a, b = _parts(one, stores), _parts(other, stores)
     shorter = min(len(a), len(b))
     return bool(shorter) and a[:shorter] == b[:shorter]
 
 
-def _parts(uri: str) -> Sequence[str]:
+def _parts(uri: str, stores: Stores) -> Sequence[str]:
     try:
-        return PurePosixPath(parse(uri).canonical.replace("://", "/", 1)).parts
+        return PurePosixPath(stores.canonical(uri).replace("://", "/", 1)).parts
     except DanluError:
         return ()  # told where the place itself is looked at
 

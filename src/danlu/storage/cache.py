@@ -198,9 +198,8 @@ class ContentCache:
 
 
 def _digest(kind: str, location: Location, layout: Layout) -> str:
-    uri = parse(location.uri).canonical
     found = sorted((entry.key, entry.size, entry.etag) for _, entry in layout.files)
-    text = json.dumps([kind, uri, found, layout.folders])
+    text = json.dumps([kind, location.canonical, found, layout.folders])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

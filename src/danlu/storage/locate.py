@@ -36,12 +36,14 @@ class Address:
     bucket: str
     key: str
 
-    @property
-    def canonical(self) -> str:
-        """The same text for all spellings of one place: 'obs' for every scheme of buckets."""
-        scheme = "obs" if self.scheme in BUCKETS else self.scheme
+    def canonical(self, service: str = "") -> str:
+        """Return the same text for all spellings of one place.
+
+        ``service``: the URL where its buckets are; empty: here, where all schemes mean the same.
+        """
+        begin = service or ("obs:/" if self.scheme in BUCKETS else f"{self.scheme}:/")
         key = self.key[:-1] if self.key.endswith("/") else self.key
-        return f"{scheme}://{self.bucket}/{key}" if self.bucket else f"{scheme}://{key}"
+        return f"{begin}/{self.bucket}/{key}" if self.bucket else f"{begin}/{key}"
 
     @property
     def code_digest(self) -> str:
@@ -95,6 +97,12 @@ class Location:
     storage: Storage
     key: str
     uri: str
+    service: str = ""  # its URL; empty: this machine
+
+    @property
+    def canonical(self) -> str:
+        """The same text for all spellings of this place."""
+        return parse(self.uri).canonical(self.service)
 
     @property
     def prefix(self) -> str:
@@ -147,9 +155,16 @@ class Stores:
         if address.scheme == "file":
             return _file(address.key, uri)
         if endpoint := endpoint_of(address.scheme, self._endpoints):
-            return Location(self._bucket(endpoint, address.bucket), address.key, uri)
+            bucket = self._bucket(endpoint, address.bucket)
+            return Location(bucket, address.key, uri, endpoint.endpoint)
         folder = "code" if address.scheme == "danlu" else f"buckets/{address.bucket}"
         return Location(FileStorage(self._embedded / folder, plain=False), address.key, uri)
+
+    def canonical(self, uri: str) -> str:
+        """Return the same text for all spellings of one place. Raises as :func:`parse` does."""
+        address = parse(uri)
+        endpoint = endpoint_of(address.scheme, self._endpoints)
+        return address.canonical(endpoint.endpoint if endpoint else "")
 
     def _bucket(self, endpoint: Endpoint, name: str) -> Storage:
         """Return the storage of a bucket elsewhere: one each, because it keeps connections."""
