@@ -78,6 +78,7 @@ def _parts(image: str) -> tuple[str, str]:
 
 
 def _words(name: str) -> list[str]:
-    """Return what to look for, the most exact first: the whole name, its end, its words."""
-    last = name.rpartition("/")[2]
-    return [name, last, *re.split(r"[-_.]", last.lower())]
+    """Return what to look for, the most exact first: the whole name, its ends, its words."""
+    parts = name.split("/")
+    ends = ["/".join(parts[start:]) for start in range(len(parts))]
+    return [*ends, *re.split(r"[-_.]", parts[-1].lower())]

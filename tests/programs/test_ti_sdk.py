@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import shutil
 import signal
@@ -513,3 +514,28 @@ def test_the_notebook_of_the_example_runs(person):
 
     assert re.search(r"^test accuracy 0\.[89]|^test accuracy 1", said, re.MULTILINE)
     assert "Completed" in said
+
+
+def test_on_a_terminal_one_line_moves(person):
+    gate = person.folder / "gate"
+    code(person, SAYS.format(gate=str(gate)))
+    (person.folder / "launch.py").write_text(
+        "from ti.tensorflow import TensorFlow\n"
+        "TensorFlow(entry_point='train.py', source_dir='code').fit(job_name='moving')\n"
+    )
+    screen, terminal = os.openpty()
+    client = subprocess.Popen(
+        [sys.executable, "launch.py"],
+        env=person.env,
+        cwd=person.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    seen = b""
+    while not re.search(rb"moving: run \d+\.\d s", seen):
+        seen += os.read(screen, 4096)
+    gate.touch()
+
+    assert client.wait(60) == 0
+    os.close(screen)

@@ -28,6 +28,8 @@ def test_people_may_say_what_their_image_holds(monkeypatch):
     monkeypatch.setitem(images.RUNTIMES, "team/vision", "tensorflow:1.14")
 
     assert images.runtime_of("team/vision:7") == Runtime("tensorflow", "1.14")
+    assert images.runtime_of("host:5000/team/vision") == Runtime("tensorflow", "1.14")
+    assert images.runtime_of("other/vision") is None
 
 
 def test_a_version_that_nobody_says_is_found_in_the_code():
