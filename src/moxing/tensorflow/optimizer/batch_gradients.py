@@ -1,6 +1,6 @@
 """One update from the gradients of several steps: a larger batch than memory holds."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -8,12 +8,7 @@ import tensorflow.compat.v1 as tf
 from moxing.tensorflow.optimizer.exchange import Exchange
 from moxing.tensorflow.optimizer.gradient_sum import GradientSum
 from moxing.tensorflow.optimizer.workers import Workers
-from moxing.tensorflow.optimizer.wrapping import (
-    OptimizerWrapper,
-    Pairs,
-    counted,
-    with_gradients,
-)
+from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, Pairs, counted
 from moxing.tensorflow.utils.hyper_param_flags import mox_flags
 
 
@@ -33,22 +28,20 @@ class BatchGradientsWrapper(OptimizerWrapper):
             )
         self._num_batches = int(num_batches)
         self._workers = Workers.of_flags()
-        waits = sync_on_apply and self._workers.several and not mox_flags.sync_replicas
-        self._exchange = Exchange(self._workers, "batch_gradients") if waits else None
+        # Synchronous training has all workers' gradients in every one it gives here.
+        self._waits = sync_on_apply and self._workers.several and not mox_flags.sync_replicas
+        self._exchange: Exchange | None = None
 
-    def apply_gradients(
-        self, grads_and_vars: Iterable[Any], global_step: Any = None, name: str | None = None
-    ) -> tf.Operation:
-        pairs = with_gradients(grads_and_vars)
+    def _step(self, pairs: Pairs, global_step: Any, name: str | None) -> tf.Operation:
         with tf.name_scope(name, self._name):
             sums = [GradientSum(*pair, self._workers, "batch_gradients") for pair in pairs]
-            done = self._step(pairs, sums)
+            done = self._add_and_apply(pairs, sums)
         return counted(done, global_step, name)
 
     def session_run_hooks(self) -> list[tf.train.SessionRunHook]:
-        return self._exchange.hooks() if self._exchange else []
+        return [self._exchange.hook()] if self._exchange else []
 
-    def _step(self, pairs: Pairs, sums: list[GradientSum]) -> tf.Operation:
+    def _add_and_apply(self, pairs: Pairs, sums: list[GradientSum]) -> tf.Operation:
         steps = self._workers.own_variable(
             "batch_gradients/steps", pairs[0][1], lambda: tf.zeros([], tf.int64)
         )
@@ -58,21 +51,26 @@ class BatchGradientsWrapper(OptimizerWrapper):
             for operation in total.add(gradient)
         ]
         with tf.control_dependencies(added):
-            number = steps.assign_add(1, read_value=True)
-            is_due = tf.equal(tf.math.mod(tf.identity(number), self._num_batches), 0)
+            number = tf.identity(steps.assign_add(1, read_value=True))
+            is_due = tf.equal(tf.math.mod(number, self._num_batches), 0)
+            apply = self._together(pairs, sums) if self._waits else self._alone(pairs, sums)
 
         def update() -> tf.Tensor:
-            variables = [variable for _, variable in pairs]
-            means = [total.mean(self._num_batches) for total in sums]
-            applied = self._apply(list(zip(means, variables, strict=True)))
-            with tf.control_dependencies([applied]):
+            with tf.control_dependencies([apply()]):
                 cleared = [operation for total in sums for operation in total.clear()]
             with tf.control_dependencies(cleared):
                 return tf.constant(True)
 
         return tf.cond(is_due, update, lambda: tf.constant(False)).op
 
-    def _apply(self, pairs: Pairs) -> tf.Operation:
-        if self._exchange is not None:
-            return self._exchange.apply(pairs, self._optimizer.apply_gradients)
-        return self._optimizer.apply_gradients(pairs)
+    def _alone(self, pairs: Pairs, sums: list[GradientSum]) -> Callable[[], tf.Operation]:
+        return lambda: self._optimizer.apply_gradients(_means(pairs, sums, self._num_batches))
+
+    def _together(self, pairs: Pairs, sums: list[GradientSum]) -> Callable[[], tf.Operation]:
+        exchange = Exchange(self._workers, _means(pairs, sums, self._num_batches))
+        self._exchange = exchange
+        return lambda: exchange.apply(self._optimizer.apply_gradients)
+
+
+def _means(pairs: Pairs, sums: list[GradientSum], count: int) -> Pairs:
+    return [(each.mean(count), variable) for (_, variable), each in zip(pairs, sums, strict=True)]

@@ -5,7 +5,6 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.optimizer.dynamic_momentum import DyMomentumOptimizer
-from moxing.tensorflow.optimizer.wrapping import with_gradients
 
 
 class DyMomentumWOptimizer(DyMomentumOptimizer):
@@ -21,7 +20,7 @@ class DyMomentumWOptimizer(DyMomentumOptimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
-        pairs = with_gradients(grads_and_vars)
+        pairs = [(gradient, each) for gradient, each in grads_and_vars if gradient is not None]
         if not self._weight_decay or self._use_lars:  # LARS has it in its gradients
             return super().apply_gradients(pairs, global_step=global_step, name=name)
         # Gradients first: those that are computed from the variables are of before the decay.

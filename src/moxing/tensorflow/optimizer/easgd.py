@@ -5,7 +5,6 @@ centre: they are what is saved. Every ``communication_period`` steps a worker an
 towards each other.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -14,12 +13,7 @@ from danlu.errors import Unsupported
 from moxing.tensorflow.optimizer.local_copies import LocalCopies
 from moxing.tensorflow.optimizer.rates import learning_rate_of
 from moxing.tensorflow.optimizer.workers import Workers
-from moxing.tensorflow.optimizer.wrapping import (
-    OptimizerWrapper,
-    Pairs,
-    counted,
-    with_gradients,
-)
+from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, Pairs, counted
 from moxing.tensorflow.utils.hyper_param_flags import mox_flags
 
 
@@ -67,10 +61,7 @@ class EASGDWrapper(OptimizerWrapper):
         pairs = self._optimizer.compute_gradients(loss, var_list=own, **kwargs)
         return [(gradient, each) for (gradient, _), each in zip(pairs, centre, strict=True)]
 
-    def apply_gradients(
-        self, grads_and_vars: Iterable[Any], global_step: Any = None, name: str | None = None
-    ) -> tf.Operation:
-        pairs = with_gradients(grads_and_vars)
+    def _step(self, pairs: Pairs, global_step: Any, name: str | None) -> tf.Operation:
         if not self._workers.several:
             return self._optimizer.apply_gradients(pairs, global_step=global_step, name=name)
         own = [(gradient, self._copies.of(variable)) for gradient, variable in pairs]

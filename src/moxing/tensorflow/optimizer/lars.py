@@ -1,11 +1,10 @@
 """LARS (You and others, 2017): the rate of each variable follows its norm and its gradient's."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, with_gradients
+from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, Pairs
 
 
 class LARSWrapper(OptimizerWrapper):
@@ -23,13 +22,11 @@ class LARSWrapper(OptimizerWrapper):
         self._ratio = ratio
         self._weight_decay = weight_decay
 
-    def apply_gradients(
-        self, grads_and_vars: Iterable[Any], global_step: Any = None, name: str | None = None
-    ) -> tf.Operation:
+    def _step(self, pairs: Pairs, global_step: Any, name: str | None) -> tf.Operation:
         with tf.name_scope(name, self._name):
             scaled = [
                 (lars_gradient(gradient, variable, self._ratio, self._weight_decay), variable)
-                for gradient, variable in with_gradients(grads_and_vars)
+                for gradient, variable in pairs
             ]
         return self._optimizer.apply_gradients(scaled, global_step=global_step, name=name)
 

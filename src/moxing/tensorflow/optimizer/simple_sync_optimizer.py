@@ -1,13 +1,12 @@
-"""Every worker waits for the others at every step, without the queues of SyncReplicas."""
+"""Every worker waits for the others at every step."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.optimizer.exchange import Exchange
 from moxing.tensorflow.optimizer.workers import Workers
-from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, counted, with_gradients
+from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, Pairs, counted
 
 
 class SimpleSyncOptimizer(OptimizerWrapper):
@@ -23,18 +22,16 @@ class SimpleSyncOptimizer(OptimizerWrapper):
                 f"task_index of SimpleSyncOptimizer must be one of {num_workers} worker(s), "
                 f"counted from 0, got {task_index!r}."
             )
-        workers = Workers(num_workers, task_index)
-        self._exchange = Exchange(workers, "simple_sync") if workers.several else None
+        self._workers = Workers(num_workers, task_index)
+        self._exchange: Exchange | None = None
 
-    def apply_gradients(
-        self, grads_and_vars: Iterable[Any], global_step: Any = None, name: str | None = None
-    ) -> tf.Operation:
-        pairs = with_gradients(grads_and_vars)
-        if self._exchange is None:
+    def _step(self, pairs: Pairs, global_step: Any, name: str | None) -> tf.Operation:
+        if not self._workers.several:
             return self._optimizer.apply_gradients(pairs, global_step=global_step, name=name)
         with tf.name_scope(name, self._name):
-            done = self._exchange.apply(pairs, self._optimizer.apply_gradients)
+            self._exchange = Exchange(self._workers, pairs)
+            done = self._exchange.apply(self._optimizer.apply_gradients)
         return counted(done, global_step, name)
 
     def session_run_hooks(self) -> list[tf.train.SessionRunHook]:
-        return self._exchange.hooks() if self._exchange else []
+        return [self._exchange.hook()] if self._exchange else []

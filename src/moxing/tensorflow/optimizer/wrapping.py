@@ -9,7 +9,7 @@ Pairs = list[tuple[Any, Any]]  # gradients and their variables
 
 
 class OptimizerWrapper(tf.train.Optimizer):
-    """Passes everything on to the optimizer inside; a wrapper overrides what it changes."""
+    """Passes everything on to the optimizer inside; a wrapper says how it steps."""
 
     def __init__(self, optimizer: Any, name: str) -> None:
         if not hasattr(optimizer, "apply_gradients"):
@@ -24,7 +24,15 @@ class OptimizerWrapper(tf.train.Optimizer):
     def apply_gradients(
         self, grads_and_vars: Iterable[Any], global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
-        return self._optimizer.apply_gradients(grads_and_vars, global_step=global_step, name=name)
+        known = tf.get_collection_ref(tf.GraphKeys.TRAIN_OP)
+        before = list(known)
+        done = self._step(_with_gradients(grads_and_vars), global_step, name)
+        known[:] = [*before, done]  # not the update inside, which is only a part of it
+        return done
+
+    def _step(self, pairs: Pairs, global_step: Any, name: str | None) -> tf.Operation:
+        """Return the operation that takes these gradients and counts the step."""
+        raise NotImplementedError
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Any:
         return self._optimizer.get_slot(*args, **kwargs)
@@ -54,7 +62,7 @@ def hooks_of(optimizer: Any) -> list[tf.train.SessionRunHook]:
     return [hook for wrapper in wrappers for hook in wrapper.session_run_hooks()]
 
 
-def with_gradients(grads_and_vars: Iterable[Any]) -> Pairs:
+def _with_gradients(grads_and_vars: Iterable[Any]) -> Pairs:
     """Return the pairs that have a gradient.
 
     Raises:

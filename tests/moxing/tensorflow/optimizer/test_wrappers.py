@@ -236,6 +236,45 @@ def test_no_gradient_at_all_is_told(tf):
         wrap("lars", momentum()).apply_gradients([(None, w)])
 
 
+def test_the_whole_step_is_the_one_of_the_collection(tf):
+    w = tf.get_variable("w", initializer=1.0, use_resource=True)
+    train = wrap("batch_gradients", wrap("lars", momentum()), num_batches=2).minimize(w)
+
+    assert tf.get_collection(tf.GraphKeys.TRAIN_OP) == [train]
+
+
+def test_many_steps_can_be_one_call(tf):
+    """Eight steps inside TensorFlow are eight single steps, bit by bit."""
+    from danlu_runtime.fused import Fused, why_not
+
+    def trained(in_one_call):
+        with tf.Graph().as_default(), tf.Session() as session:
+            with tf.variable_scope("", use_resource=True):
+                ones = tf.ones_initializer()
+                table = tf.get_variable("table", [9, 2], initializer=ones)
+                w = tf.get_variable("w", [2, 1], initializer=ones)
+                step = tf.train.get_or_create_global_step()
+            rows = tf.cast(tf.stack([step % 9, (step * 5) % 9]), tf.int32)
+            optimizer = wrap("lars", wrap("easgd", momentum()), ratio=0.1)
+            optimizer = wrap("batch_gradients", optimizer, num_batches=3)
+            loss = tf.reduce_sum(tf.square(tf.matmul(tf.gather(table, rows), w) - 3.0))
+            train = optimizer.minimize(loss, global_step=step)
+            with tf.control_dependencies([train]):
+                count = tf.identity(step.read_value())
+            assert why_not(train, [count]) is None
+            fused = Fused(train, [count])
+            session.run(tf.global_variables_initializer())
+            if in_one_call:
+                session.run(fused.values, fused.feed(8))
+            else:
+                for _ in range(8):
+                    session.run(train)
+            return session.run([table, w, step])
+
+    for mine, single in zip(trained(True), trained(False), strict=True):
+        np.testing.assert_array_equal(mine, single)
+
+
 def test_a_variable_without_a_gradient_is_passed_over(tf, steps):
     trained = tf.get_variable("w", initializer=1.0, use_resource=True)
     other = tf.get_variable("v", initializer=1.0, use_resource=True)
