@@ -118,9 +118,11 @@ def _contents(path: Path) -> tuple[Path, tuple[PurePosixPath, ...]]:
 
 
 def _walk(root: Path) -> Iterator[PurePosixPath]:
-    for folder, folders, files in os.walk(root):
-        folders.sort()
+    for folder, folders, files in os.walk(root, followlinks=True):
         here = Path(folder)
+        # A link to a folder above leads round for ever.
+        real = here.resolve()
+        folders[:] = sorted(f for f in folders if not real.is_relative_to((here / f).resolve()))
         for file in sorted(files):
             if (here / file).is_file():  # not a socket or a dangling link
                 yield PurePosixPath((here / file).relative_to(root).as_posix())

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from danlu.errors import DanluError
@@ -30,7 +30,7 @@ def follow(client: "Client", view: View, *, logs: bool, terminal: Terminal) -> V
     try:
         with _telling(client, view["id"], terminal) as teller:
             if logs:
-                show_output(client, view["id"], terminal, on_script=teller.tell)
+                show_output(client, view["id"], terminal, teller)
             ended = client.wait(view["id"])
     except KeyboardInterrupt:
         terminal.line(_detached(view["name"]))
@@ -45,22 +45,27 @@ def show_output(
     client: "Client",
     reference: str,
     terminal: Terminal,
+    teller: "_Teller | None" = None,
     *,
     wait: bool = True,
-    on_script: Callable[[View], None] | None = None,
 ) -> None:
     """Print every line of a job, until it has ended or as far as it is; tasks are named where
-    there are several. ``on_script`` gets the job as it is before the script's first line."""
+    there are several."""
     several: bool | None = None
-    for line in client.follow(reference) if wait else _so_far(client, reference):
+    begun = teller.begin if teller else None
+    lines = client.follow(reference, on_partial=begun) if wait else _so_far(client, reference)
+    for line in lines:
         if several is None:
             several = len(client.job(reference).get("plan") or ()) > 1
-        if on_script is not None and not line.text.startswith(_OURS):
-            on_script(client.job(reference))
-            on_script = None
+        if teller and not teller.training and not line.text.startswith(_OURS):
+            teller.tell(client.job(reference))  # that it has begun, before its first line
         # Of a bar that rewrites itself the last state counts.
-        text = line.text.rstrip("\r").rpartition("\r")[2]
+        text = _last_state(line.text)
         terminal.line(f"[{line.task}] {text}" if several else text)
+
+
+def _last_state(text: str) -> str:
+    return text.rstrip("\r").rpartition("\r")[2]
 
 
 def _so_far(client: "Client", reference: str) -> Iterator[Line]:
@@ -85,11 +90,18 @@ class _Teller:
         self._terminal = terminal
         self._told: set[Transition] = set()
         self._status = ""
+        self._begun = ""
         self._lock = threading.Lock()
 
     @property
     def training(self) -> bool:
         return self._status == "Training"
+
+    def begin(self, lines: Mapping[str, str]) -> None:
+        """Take the lines that tasks have begun: a bar of the script's own, say."""
+        self._begun = next(filter(None, map(_last_state, lines.values())), "")
+        if self._begun:
+            self._terminal.move(self._begun)
 
     def tell(self, view: View) -> None:
         with self._lock:
@@ -97,7 +109,7 @@ class _Teller:
                 if change not in self._told:
                     self._told.add(change)
                     self._print(change)
-            self._terminal.move(progress(view, time.time()))
+            self._terminal.move(self._begun or progress(view, time.time()))
 
     def _print(self, change: Transition) -> None:
         """Only a new status is a line: its parts are too quick to be read."""

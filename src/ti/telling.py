@@ -15,12 +15,22 @@ def progress(view: View, now: float) -> str:
     steps = view.get("steps")
     if steps and view["state"] == "running":
         return f"{view['name']}: {_steps(steps)}"
-    phase = _slowest(view)
-    if phase is None:
+    slowest = _slowest(view)
+    if slowest is None:
         since = view["history"][-1]["at"] if view["history"] else view["created"]
         state = say(f"state.{view['state']}")
         return f"{view['name']}: {state} {duration(now - since)}"
-    return f"{view['name']}: {_phase(phase['name'])} {duration(now - phase['began'])}"
+    task, phase = slowest
+    spent = duration(now - phase["began"])
+    return f"{view['name']}: {_phase(phase['name'])} {_share(task, phase)}{spent}"
+
+
+def _share(task: View, phase: View) -> str:
+    """Return how much of a transfer is done, where the phase is one."""
+    transfer = task["progress"].get("transfer")
+    if not transfer or not transfer["total"] or phase["name"] in ("prepare", "install", "run"):
+        return ""
+    return f"{transfer['done'] / transfer['total']:.0%} "
 
 
 def _steps(steps: View) -> str:
@@ -81,11 +91,11 @@ def _phase(name: str) -> str:
     return say(f"phase.{verb}", what=what).strip() if knows(f"phase.{verb}") else name
 
 
-def _slowest(view: View) -> View | None:
-    """The task that is furthest behind tells where the job is."""
+def _slowest(view: View) -> tuple[View, View] | None:
+    """The task that is furthest behind, and its phase, tell where the job is."""
     at = []
     for task in view.get("tasks") or ():
         phases = (task.get("progress") or {}).get("phases") or ()
         if phases and not task.get("outcome"):
-            at.append((len(phases), phases[-1]))
-    return min(at, key=lambda item: item[0])[1] if at else None
+            at.append((len(phases), task, phases[-1]))
+    return min(at, key=lambda item: item[0])[1:] if at else None

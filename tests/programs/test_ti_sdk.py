@@ -169,7 +169,23 @@ def test_a_script_for_tensorflow_2_with_two_channels(person):
     assert "1/saved_model.pb" in model_of(person, "cos://danlu-ti/second/output/model.tar.gz")
 
 
+def test_the_first_fit_starts_a_server(person):
+    code(person, "print('trained')\n")
+    assert not person.asks("status")["running"]
+
+    said = launches(
+        person,
+        "from ti.tensorflow import TensorFlow\n"
+        "TensorFlow(entry_point='train.py', source_dir='code').fit()\n",
+    )
+
+    assert "trained\n" in said
+    assert person.asks("status")["running"]
+
+
 def test_two_instances_are_two_tasks_with_names(person):
+    person.home.mkdir()
+    (person.home / "settings.toml").write_text('[flavors."TEAM.HALF"]\ncpus = 0.5\n')
     code(
         person,
         "import json, os\n"
@@ -183,7 +199,8 @@ def test_two_instances_are_two_tasks_with_names(person):
     said = launches(
         person,
         "from ti.tensorflow import TensorFlow\n"
-        "it = TensorFlow(entry_point='train.py', source_dir='code', instance_count=2)\n"
+        "it = TensorFlow(entry_point='train.py', source_dir='code', instance_count=2,\n"
+        "                instance_type='TEAM.HALF')\n"
         "it.fit(job_name='both')\n",
     )
 
@@ -415,11 +432,14 @@ def test_a_server_elsewhere_is_sent_code_and_data(person, elsewhere, tmp_path):
         "          for at, _, found in os.walk(folder) for file in found))\n",
     )
     files(person, "points", x="7", **{".hidden.pyc": "8"})
+    files(person, "others", y="9")
+    (person.folder / "points" / "linked").symlink_to(person.folder / "others")
+    (person.folder / "points" / "round").symlink_to(person.folder / "points")
     own = {"DANLU_HOME": str(tmp_path / "another home")}
 
     said = launches(person, REMOTE, env={**own, **elsewhere}, before=[BASE_ALONE])
 
-    assert "TRAIN ['.hidden.pyc', 'x']\nONE ['x']\n" in said
+    assert "TRAIN ['.hidden.pyc', 'linked/y', 'x']\nONE ['x']\n" in said
     assert "refused output_path: 'here' is on this machine" in said
     assert not (tmp_path / "another home").exists()
     again = subprocess.run(
@@ -448,7 +468,8 @@ def test_a_wrong_token_is_told_in_one_sentence(person, elsewhere, tmp_path):
 
 
 CURVES = """\
-import os, time
+import os, sys, time, types
+sys.modules['tensorboard.compat.notf'] = types.ModuleType('notf')  # spares TensorFlow
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
@@ -467,7 +488,7 @@ writer.close()
 def test_tensorboard_shows_the_curves_and_ends_with_fit(person):
     gate = person.folder / "gate"
     code(person, CURVES.format(gate=str(gate)))
-    person.env["DANLU_HEARTBEAT"] = "0.2"
+    person.env["DANLU_MIRROR_INTERVAL"] = "0.5"
 
     said = launches(
         person,

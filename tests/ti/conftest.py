@@ -1,7 +1,6 @@
 """Programs of the SDK in this very process, with a real server of their own in the background."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -59,9 +58,3 @@ def desk(house, tmp_path, monkeypatch):
 def _english():
     yield
     words.use("en")
-
-
-@pytest.fixture
-def fresh():
-    """Run a program in a Python of its own, where only the base package can be imported."""
-    return [sys.executable, str(Path(__file__).with_name("base_alone.py"))]

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from danlu.errors import Conflict, NotFound, Unsupported
+from ti import submitting
 from ti.data_source import CosInput, FileInput, FileSystemInput
 from ti.estimator import Estimator
 from ti.exceptions import InvalidArguments, TrainingFailed
@@ -157,6 +158,23 @@ def test_a_script_alone_brings_the_modules_it_imports(desk, capfd):
     assert "from a module\n" in capfd.readouterr().out
 
 
+def test_data_inside_the_source_directory_is_no_code(desk, capfd):
+    desk.script("import os\nprint('code', sorted(os.listdir('.')))\n")
+    desk.data("code/data", big="1")
+
+    TensorFlow(entry_point="train.py", source_dir="code").fit("code/data")
+
+    assert "code ['train.py']\n" in capfd.readouterr().out
+
+
+def test_of_a_bar_that_rewrites_itself_the_last_state_is_printed(desk, capfd):
+    text = "for n in range(3):\n    print('\\rstep', n, end='')\nprint()\n"
+
+    TensorFlow(entry_point="train.py", source_dir=desk.script(text)).fit()
+
+    assert "\nstep 2\n" in capfd.readouterr().out
+
+
 def test_an_estimator_trains_again_and_again(strict, capfd):
     strict.fit()
     first = strict.latest_training_job.name
@@ -172,6 +190,16 @@ def test_a_name_that_is_taken_is_not_taken_again(strict):
 
     with pytest.raises(Conflict, match="only-once"):
         strict.fit(job_name="only-once")
+
+
+def test_a_name_that_was_made_up_twice_is_made_up_again(strict, monkeypatch):
+    names = iter(["same", "same", "other"])
+    monkeypatch.setattr(submitting, "made_up_name", lambda *_: next(names))
+
+    strict.fit()
+    strict.fit()
+
+    assert strict.latest_training_job.name == "other"
 
 
 def test_without_logs_only_the_phases_are_printed(strict, capfd):

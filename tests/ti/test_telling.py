@@ -10,12 +10,13 @@ def phase(name, began):
     return {"name": name, "began": began}
 
 
-def task(*phases, index=0, ended=None, role="worker"):
+def task(*phases, index=0, ended=None, role="worker", half=False):
+    transfer = {"done": 5, "total": 10} if half else None
     outcome = {"ended": ended, "reason": "done", "failure": None} if ended else None
     return {
         "role": role,
         "index": index,
-        "progress": {"phases": list(phases)},
+        "progress": {"phases": list(phases), "transfer": transfer},
         "outcome": outcome,
     }
 
@@ -132,6 +133,7 @@ def test_of_several_tasks_each_has_its_line():
         (view("queued"), "mnist: queued 10.0 s"),
         (view("starting", task(*PHASES[:2])), "mnist: fetch train 8.0 s"),
         (view("running", task(*PHASES[:4])), "mnist: run 5.0 s"),
+        (view("running", task(*PHASES[:2], half=True)), "mnist: fetch train 50% 8.0 s"),
         (
             view("running", steps={"step": 1200, "total": 5000, "rate": 35.2}),
             "mnist: step 1,200/5,000 · 35.2/s · 1 min 47 s left",

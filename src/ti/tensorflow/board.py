@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 
 _EVERY = 2.0  # seconds between two looks at the curves
 _PATIENCE = 60.0  # seconds TensorBoard may take to start
-# Ends with its standard input, so that it cannot outlive a client that is killed.
+# Ends with its standard input, so that it cannot outlive a client that is killed. A module of that
+# name makes it use a few lines of its own instead of TensorFlow (tensorboard/compat/__init__.py).
 _PROGRAM = """
-import os, sys, threading
+import os, sys, threading, types
 def leave():
     sys.stdin.buffer.read()
     os._exit(0)
 threading.Thread(target=leave, daemon=True).start()
+sys.modules["tensorboard.compat.notf"] = types.ModuleType("notf")
 from tensorboard.main import run_main
 run_main()
 """
