@@ -181,7 +181,7 @@ def test_every_variable_of_a_script_has_its_line(found, service):
 @pytest.mark.parametrize("found", both("docs/reference/environment"), ids=["en", "zh"])
 def test_every_variable_of_a_store_elsewhere_has_its_line(found):
     key = Secret("key")
-    stores = {"obs": Endpoint("https://obs.example", "cn-north-4", "virtual", key, key, key)}
+    stores = {"obs": Endpoint("https://obs.example", "cn-north-4", "virtual", key, key, key, "/ca")}
     elsewhere = dataclasses.replace(NO_STORES, stores=stores)
 
     given = {*child_environment(EMPTY, "/box", {}, {}, elsewhere)}

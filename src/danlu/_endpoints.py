@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from danlu._values import Secret, text
+from danlu._values import Secret, path, text
 from danlu.errors import suggestion
 
 SCHEMES = ("s3", "obs", "ks3", "cos")
@@ -24,6 +24,7 @@ class Endpoint:
     access_key: Secret = field(default=Secret(""))
     secret_key: Secret = field(default=Secret(""))
     token: Secret = field(default=Secret(""))  # of a session, beside temporary keys
+    ca_bundle: str = ""  # a PEM file of whom to trust, for one that no public authority signed
 
 
 _KEYS = tuple(item.name for item in fields(Endpoint))
@@ -117,6 +118,8 @@ def _value(key: str, value: Any) -> str:
         if not _URL.fullmatch(read):
             raise ValueError(read)
         return read.rstrip("/")
+    if key == "ca_bundle":
+        return str(path(read))
     if key == "addressing" and read not in ("path", "virtual"):
         raise ValueError(read)
     return read
@@ -130,6 +133,7 @@ def _endpoint(values: Mapping[str, str]) -> Endpoint:
         Secret(values.get("access_key", "")),
         Secret(values.get("secret_key", "")),
         Secret(values.get("token", "")),
+        values.get("ca_bundle", ""),
     )
 
 
@@ -148,4 +152,5 @@ EXPECTED = f"a table per scheme ({', '.join(SCHEMES)}) with {', '.join(_KEYS)}"
 _EXPECTED = {
     "endpoint": "a URL without a path, such as https://obs.cn-north-4.myhuaweicloud.com",
     "addressing": "path or virtual",
+    "ca_bundle": "the path of a PEM file",
 }

@@ -209,7 +209,7 @@ def test_a_fetch_that_was_killed_goes_on_where_it_was(bench, service, until):
     first = bench.plan(COPY, fetch=(DATA,), push=(OUT,))
     agent = bench.start(first)
     trees = bench.home / "cache" / "trees"
-    until(lambda: any(path.stat().st_size == 16 << 20 for path in trees.glob(".part-*/.danlu-*")))
+    until(lambda: any(map(two_thirds, trees.glob(".part-*/.danlu-*"))))
     agent.kill()
     agent.wait()
     service.faults.clear()
@@ -219,15 +219,20 @@ def test_a_fetch_that_was_killed_goes_on_where_it_was(bench, service, until):
     outcome = bench.run(again)
 
     assert outcome.reason is Reason.DONE, bench.log(again)
-    # To open an object is to ask for its beginning.
     asked = [r for r in service.requests if r.method == "GET" and r.key in KEYS]
     ranges = {request.headers.get("range") for request in asked}
-    assert ranges == {f"bytes=0-{(8 << 20) - 1}", third}
+    assert ranges == {third}
     assert {request.key for request in asked} == {"data/large"}
     assert service.buckets["bucket"]["out/large"].data == bytes(20 << 20)
 
 
 KEYS = {"data/a", "data/b", "data/large"}
+
+
+def two_thirds(path):
+    """Tell whether only the last segment of the large object is missing: its file notes that."""
+    noted = path.read_bytes()[20 << 20 :]
+    return [int.from_bytes(noted[at : at + 8], "big") >> 20 for at in (0, 8, 16)] == [8, 16, 16]
 
 
 def test_how_far_a_transfer_is_is_told_in_the_job(bench):

@@ -20,7 +20,7 @@ MiB = 1 << 20
 
 @pytest.fixture(autouse=True)
 def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "SEGMENT", 8 * MiB)
+    monkeypatch.setattr(segments, "LONGEST", 8 * MiB)
 
 
 @pytest.fixture
@@ -110,6 +110,22 @@ def test_a_fetch_that_broke_asks_only_for_what_is_missing(
     assert (
         hashlib.sha256(BIG).hexdigest() in (large.root / "info" / f"{tree.digest}.sums").read_text()
     )
+
+
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [(9 * MiB, 2), (20 * MiB, 3), (100 * MiB, 8), (2**30, 16), (2**40, 2**14)],
+)
+def test_the_larger_an_object_the_longer_its_segments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, count: int
+) -> None:
+    monkeypatch.setattr(segments, "LONGEST", 64 * MiB)
+    with open(tmp_path / "file", "wb+") as file:
+        found = segments.Segments(file.fileno(), size).begin()
+
+    assert len(found) == count
+    assert [one.start for one in found[1:]] == [one.end for one in found[:-1]]
+    assert found[-1].end == size
 
 
 def test_a_file_notes_how_far_its_segments_are(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def preset(settings: Settings, task: Task, box: str, given: Mapping[str, str]) -
         # botocore from 1.36 on sends check sums that stores other than Amazon's may refuse.
         "AWS_REQUEST_CHECKSUM_CALCULATION": "when_required",
         "AWS_RESPONSE_CHECKSUM_VALIDATION": "when_required",
+        **({"AWS_CA_BUNDLE": endpoint.ca_bundle} if endpoint.ca_bundle else {}),
         **_keys(endpoint, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
     }
     if obs := endpoint_of("obs", settings.stores):
@@ -92,6 +93,7 @@ def write_files(settings: Settings, task: Task, box: Path) -> None:
         f"host_bucket = {host if path else f'%(bucket)s.{host}'}\n"
         f"bucket_location = {endpoint.region or _REGION}\n"
         f"use_https = {scheme == 'https'}\n"
+        f"ca_certs_file = {endpoint.ca_bundle}\n"
         "signature_v2 = False\n",
         encoding="utf-8",
     )

@@ -10,18 +10,20 @@ import re
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from danlu.settings import Endpoint
 from danlu.storage.api import Entry
-from danlu.storage.s3_faults import Fault, Passing, fault
-from danlu.storage.s3_wire import REGION, Timeouts, bucket_url
+from danlu.storage.s3_faults import UNTRUSTED, Fault, Passing, fault
+from danlu.storage.s3_wire import REGION, Timeouts, bucket_url, trusted
 
 if TYPE_CHECKING:
     from obstore import GetOptions
-    from obstore.store import S3Credential
+    from obstore.store import ClientConfig, S3Credential
 
 _STATUS = re.compile(r"status code: ([0-9]{3})[^:]*:(.*)", re.DOTALL)
+_UNTRUSTED = re.compile(r"^\s*error: InvalidCertificate\(", re.MULTILINE)  # of rustls
 _ODD = re.compile(r"(?:^|/)(?:\.{0,2})(?:/|$)|[\x00-\x1f\x7f]")
 PIECE = 256 << 10  # larger ones cost more: their memory is asked for anew each time
 _inherited = False
@@ -59,6 +61,15 @@ class Fast:
                 "expires_at": None,
             }
 
+        options: ClientConfig = {
+            "allow_http": True,
+            "connect_timeout": timedelta(seconds=timeouts.connect),
+            "read_timeout": timedelta(seconds=timeouts.silence),
+            # Of a whole request: a slow line is not a dead one.
+            "timeout": timedelta(hours=6),
+        }
+        if endpoint.ca_bundle:
+            options["root_certificate"] = Path(trusted(endpoint)).read_bytes()
         virtual = endpoint.addressing == "virtual"
         self._store = S3Store(
             bucket,
@@ -71,13 +82,7 @@ class Fast:
             virtual_hosted_style_request=virtual,
             skip_signature=not endpoint.access_key,
             unsigned_payload=False,
-            client_options={
-                "allow_http": True,
-                "connect_timeout": timedelta(seconds=timeouts.connect),
-                "read_timeout": timedelta(seconds=timeouts.silence),
-                # Of a whole request: a slow line is not a dead one.
-                "timeout": timedelta(hours=6),
-            },
+            client_options=options,
             retry_config={"max_retries": 0},
         )
 
@@ -163,4 +168,6 @@ def _fault(error: Exception) -> Fault:
         return Fault(404, "")
     if name != "GenericError":
         return Fault(0, name)
+    if _UNTRUSTED.search(str(error)):
+        return Fault(0, UNTRUSTED)
     return Passing(0, "cut off" if "body" in text else "no connection")

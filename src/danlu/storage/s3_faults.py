@@ -11,6 +11,12 @@ _CODE = re.compile(r"<Code>\s*([A-Za-z0-9.]{1,64})\s*</Code>")
 _WRONG_KEY = ("SignatureDoesNotMatch", "InvalidAccessKeyId", "InvalidToken", "ExpiredToken")
 _AGAIN = ("RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable", "OperationAborted")
 
+UNTRUSTED = "Untrusted"  # our own code, for an answer that never came
+
+
+class Untrusted(StorageError):
+    """Nobody this machine trusts has signed the certificate of the service."""
+
 
 class WrongKey(StorageError):
     """The service does not know the access key, or the secret key is another."""
@@ -57,6 +63,11 @@ def told(found: Fault, host: str, bucket: str, key: str) -> StorageError:
         return Unreachable(
             f"{host} did not answer for {object_}: {found}.",
             hint="Look whether the service is up and the endpoint right: danlu settings",
+        )
+    if found.code == UNTRUSTED:
+        return Untrusted(
+            f"The certificate of {host} is not one this machine trusts.",
+            hint="Set ca_bundle of its scheme to the PEM file of the authority that signed it.",
         )
     if found.code == "RequestTimeTooSkewed":
         return StorageError(

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from danlu.errors import Refused
 from danlu.settings import Endpoint
-from danlu.storage.s3_faults import Fault, Passing, fault
+from danlu.storage.s3_faults import UNTRUSTED, Fault, Passing, fault
 
 REGION = "us-east-1"  # where none is set: what services that know no regions expect
 _CONNECTIONS = 32
@@ -47,6 +48,31 @@ def quoted(key: str) -> str:
     return quote(key, safe="/~")
 
 
+def trusted(endpoint: Endpoint) -> str:
+    """Return the file of the authorities whose signature is good; empty: none is known.
+
+    Without one of its own a service is trusted as this machine does, by obstore and botocore alike.
+
+    Raises:
+        Refused: its own cannot be read.
+    """
+    import ssl
+
+    if not endpoint.ca_bundle:
+        return ssl.get_default_verify_paths().cafile or ""
+    try:
+        with open(endpoint.ca_bundle, encoding="utf-8", errors="replace") as file:
+            found = "-----BEGIN CERTIFICATE-----" in file.read()
+    except OSError as error:
+        raise Refused(f"ca_bundle: {endpoint.ca_bundle!r}: {error.strerror}.") from None
+    if not found:
+        raise Refused(
+            f"ca_bundle: {endpoint.ca_bundle!r} holds no certificate.",
+            hint="It is a text file with lines such as -----BEGIN CERTIFICATE-----",
+        )
+    return endpoint.ca_bundle
+
+
 class Wire:
     """Connections to one bucket. Safe for threads; not to be used after a fork."""
 
@@ -66,6 +92,7 @@ class Wire:
             )
             self._signer = S3SigV4Auth(keys, "s3", endpoint.region or REGION)
         self._session: Any = URLLib3Session(
+            verify=trusted(endpoint) or True,
             proxies=_proxies(self._url),
             timeout=(timeouts.connect, timeouts.silence),
             max_pool_connections=_CONNECTIONS,
@@ -96,7 +123,7 @@ class Wire:
             answer = self._session.send(request.prepare())
             content: bytes = answer.content
         except SSLError:
-            raise Fault(0, "its certificate cannot be trusted") from None
+            raise Fault(0, UNTRUSTED) from None
         except BotoCoreError as error:
             raise Passing(0, _reason(error)) from None
         # botocore 1.44 takes half a body for a whole one.

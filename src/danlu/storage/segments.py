@@ -11,7 +11,8 @@ from typing import Any
 
 from danlu.storage.inside import write_at
 
-SEGMENT = 32 << 20
+SHORTEST, LONGEST = 8 << 20, 64 << 20
+_MANY = 8  # of one object: so many come at once
 _CHUNK = 1 << 20
 _NUMBER = 8  # bytes
 
@@ -32,7 +33,8 @@ class Segments:
     def __init__(self, handle: int, size: int) -> None:
         self._handle = handle
         self._size = size
-        self._count = -(-size // SEGMENT)
+        self._length = max(SHORTEST, min(-(-size // _MANY), LONGEST))
+        self._count = -(-size // self._length)
 
     def begin(self) -> list[Segment]:
         """Return all segments as the file has them, and note it at its end."""
@@ -49,8 +51,8 @@ class Segments:
         return segments
 
     def _segment(self, number: int, whole: int) -> Segment:
-        start = number * SEGMENT
-        end = min(start + SEGMENT, self._size)
+        start = number * self._length
+        end = min(start + self._length, self._size)
         return Segment(number, start, max(start, min(whole, end)), end)
 
     def note(self, number: int, at: int) -> None:

@@ -1,9 +1,13 @@
 """The same on a service elsewhere: bytes come by blocks, and the service may refuse."""
 
+from pathlib import Path
 from typing import Any
 
 from danlu.settings import Endpoint
+from danlu.testing.s3_server import endpoint, serve
+from danlu.testing.s3_service import SmallS3
 from seaweed import Seaweed
+from tls import trust
 
 TRAIN = """
 import hashlib, os, tensorflow as tf
@@ -46,6 +50,20 @@ for path, mode in (("there", "w"), ("none", "r")):
 """
 
 
+SAVED = """
+import tensorflow as tf
+weights = tf.get_variable("weights", [300, 10])
+saver = tf.train.Saver()
+with tf.Session() as session:
+    session.run(weights.initializer)
+    before = session.run(weights)
+    saver.save(session, "obs://tensorflow/ckpt/model.ckpt")
+    session.run(weights.initializer)
+    saver.restore(session, "obs://tensorflow/ckpt/model.ckpt")
+    print((session.run(weights) == before).all())
+"""
+
+
 def variables(endpoint: Endpoint) -> dict[str, str]:
     """Return a service as the environment of a task names it."""
     return {
@@ -76,3 +94,14 @@ def test_what_a_key_may_not_do_is_an_error_of_tensorflow(programs: Any, seaweed:
     seaweed.bucket("tensorflow").write("there", b"text")
     output, _ = programs.run(REFUSED, **variables(seaweed.reader))
     assert output.splitlines() == ["text", "PermissionDeniedError", "NotFoundError"]
+
+
+def test_a_service_that_an_authority_of_ones_own_signed(programs: Any, tmp_path: Path) -> None:
+    signed = trust(tmp_path)
+    service = SmallS3("tensorflow")
+    with serve(service, signed.server) as url:
+        output, _ = programs.run(
+            SAVED, **variables(endpoint(url)), DANLU_OBS_CA_BUNDLE=str(signed.authority)
+        )
+    assert output.splitlines() == ["True"]
+    assert "ckpt/model.ckpt.index" in service.buckets["tensorflow"]
