@@ -1,9 +1,11 @@
 """The flags of MoXing: manual 2.3, and what the reference says of each."""
 
+import importlib.util
 import logging
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -11,6 +13,12 @@ import pytest
 from moxing.tensorflow.executor.flags import get_flag, set_flag
 from moxing.tensorflow.utils.flag_table import GROUPS, Flag
 from moxing.tensorflow.utils.hyper_param_flags import HyperParamFlags, mox_flags
+
+spec = importlib.util.spec_from_file_location(
+    "flag_pages", Path(__file__).with_name("flag_pages.py")
+)
+pages = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(pages)
 
 EVERY = [flag for group in GROUPS.values() for flag in group]
 
@@ -236,3 +244,13 @@ def test_reading_a_flag_loads_no_tensorflow():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
 
     assert done.stdout.split() == [b"3", b"False", b"False"]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_reference_has_every_flag_as_it_is(lang):
+    """Write it anew with tests/moxing/tensorflow/flag_pages.py."""
+    assert pages.shown(lang) == pages.tables(lang)
+
+
+def test_no_flag_is_translated_that_is_not_there():
+    assert list(pages.CHINESE) == [flag.name for flag in EVERY]
