@@ -21,6 +21,7 @@ class Framework(EstimatorBase):
     """A script in a source directory, for one framework in one version."""
 
     default_version: ClassVar[str] = ""
+    further_names: ClassVar[tuple[str, ...]] = ()  # arguments of one class alone
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Framework(EstimatorBase):
             "py_version": py_version,
             "framework_version": framework_version,
             "distributions": distributions,
+            **dict.fromkeys(self.further_names),
         }
         self.py_version = py_version
         self.framework_version = framework_version

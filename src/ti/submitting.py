@@ -25,6 +25,7 @@ _NAMES = {
     "flavor": "train_instance_type",
     "name": "job_name",
     "nodes": "train_instance_count",
+    "parameters": "hyperparameters",
     "timeout": "train_max_run",
 }
 _TRIES = 5  # names that are made up, and taken

@@ -88,9 +88,10 @@ def test_one_thing_under_two_names_must_be_one():
 
 
 def test_an_unknown_argument_is_refused_with_a_near_one():
-    told = faults(train_instance_cuont=1, source="code", nonsense=1)
+    told = faults(train_instance_cuont=1, script_mdoe=True, nonsense=1)
 
     assert told["train_instance_cuont"].endswith("Did you mean 'train_instance_count'?")
+    assert told["script_mdoe"].endswith("Did you mean 'script_mode'?")
     assert "Known: " in told["nonsense"]
     assert "source_dir" in told["nonsense"]
 

@@ -103,6 +103,7 @@ def test_what_the_server_refuses_is_told_by_the_names_of_the_sdk(desk):
         train_instance_type="ML.GN8.4XLARGE112",
         base_job_name="名字",
         envs={"A B": "1"},
+        hyperparameters={"a b": 1},
     )
 
     with pytest.raises(InvalidArguments) as caught:
@@ -110,7 +111,7 @@ def test_what_the_server_refuses_is_told_by_the_names_of_the_sdk(desk):
 
     told = dict(caught.value.faults)
     assert "Did you mean 'ML.GN8.3XLARGE112'?" in told["train_instance_type"]
-    assert "envs.A B" in told
+    assert {"envs.A B", "hyperparameters.a b"} <= set(told)
 
 
 def test_an_instance_type_that_is_not_known_lists_those_that_are(desk):

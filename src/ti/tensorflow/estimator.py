@@ -20,6 +20,7 @@ class TensorFlow(Framework):
 
     framework_name = "tensorflow"
     default_version = "2.1.0"
+    further_names = ("script_mode",)
 
     def __init__(
         self,
