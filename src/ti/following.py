@@ -52,12 +52,14 @@ def show_output(
     """Print every line of a job, until it has ended or as far as it is; tasks are named where
     there are several."""
     several: bool | None = None
+    speaks = False
     begun = teller.begin if teller else None
     lines = client.follow(reference, on_partial=begun) if wait else _so_far(client, reference)
     for line in lines:
         if several is None:
             several = len(client.job(reference).get("plan") or ()) > 1
-        if teller and not teller.training and not line.text.startswith(_OURS):
+        if teller and not speaks and not line.text.startswith(_OURS):
+            speaks = True
             teller.tell(client.job(reference))  # that it has begun, before its first line
         # Of a bar that rewrites itself the last state counts.
         text = _last_state(line.text)

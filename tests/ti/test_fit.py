@@ -275,6 +275,19 @@ def test_attach_prints_on_and_gives_the_estimator_back(strict, desk, capfd):
     assert "args {" in capfd.readouterr().out
 
 
+def test_a_long_output_is_read_with_few_questions(desk, monkeypatch, capfd):
+    script = desk.script("for number in range(3000):\n    print('line', number)\n")
+    TensorFlow(entry_point="train.py", source_dir=script).fit(logs=False, job_name="talks")
+    session, asked = Session(), []
+    job = session.client.job
+    monkeypatch.setattr(session.client, "job", lambda name: asked.append(name) or job(name))
+
+    TensorFlow.attach("talks", session)
+
+    assert "line 2999\n" in capfd.readouterr().out
+    assert len(asked) < 100
+
+
 def test_attaching_to_a_failure_raises_and_looking_does_not(desk):
     given = TensorFlow(entry_point="train.py", source_dir=desk.script("1 / 0\n"))
     with pytest.raises(TrainingFailed):

@@ -58,15 +58,16 @@ def check(wait: bool) -> None:
 def shown(client: "Client", job_name: str, *, several: bool) -> Iterator[str]:
     """Serve the curves of a job while the body runs, and say where; yields the URL.
 
-    ``several``: runs are told apart by the names of their tasks.
+    ``several``: runs are told apart by the names of their tasks. The job has begun already: where
+    TensorBoard does not start, that is said, and the URL is empty.
     """
     with tempfile.TemporaryDirectory(prefix="danlu-tensorboard-") as folder:
         process = _start(folder)
         copying = _Copying(client, job_name, Path(folder), several)
         try:
-            url = _url(process)
-            Terminal().line(f"TensorBoard: {url}")
-            copying.thread.start()
+            url = _told_url(process)
+            if url:
+                copying.thread.start()
             yield url
         finally:
             copying.end()
@@ -75,6 +76,16 @@ def shown(client: "Client", job_name: str, *, several: bool) -> Iterator[str]:
             process.wait()
             assert process.stderr is not None
             process.stderr.close()
+
+
+def _told_url(process: "subprocess.Popen[bytes]") -> str:
+    try:
+        url = _url(process)
+    except Unavailable as error:
+        Terminal().line(str(error))
+        return ""
+    Terminal().line(f"TensorBoard: {url}")
+    return url
 
 
 def _start(folder: str) -> "subprocess.Popen[bytes]":
