@@ -1,5 +1,8 @@
 """Outputs on their way to a store that is not always there."""
 
+import math
+import threading
+
 import pytest
 
 from danlu.agent.ending import Ending, Interrupted, Why, Wish
@@ -51,6 +54,9 @@ class Stage:
             scratch=folder / "packed",
             clock=self.clock,
         )
+
+    def limit(self, left):
+        self.left = left
 
     def at(self, uri):
         return Location(self.storage, "out", uri)
@@ -117,6 +123,47 @@ def test_a_stop_of_the_user_does_not_end_the_last_push(stage):
     stage.mirror.complete(600)
 
     assert stage.stored() == ["out/model"]
+
+
+def test_a_store_that_is_down_is_waited_for_no_longer_than_the_end_may_take(stage):
+    """The storage itself would wait for a quarter of an hour, with every request."""
+    (stage.out / "model").write_text("x")
+    left = []
+    assert stage.left() == math.inf  # while the script runs
+    stage.storage.refusals = 1
+    stage.storage.on_refusal = lambda: left.append(stage.left())
+
+    stage.mirror.complete(budget=600)
+
+    assert 0 < left[0] <= 600
+    assert stage.stored() == ["out/model"]
+
+
+def test_a_wait_inside_the_storage_ends_when_another_attempt_begins(stage):
+    stage.ending.ask(Why.FENCED, 0)
+
+    with pytest.raises(Interrupted):
+        stage.left()
+
+
+def test_a_mirror_that_waits_for_its_store_is_closed_soon(stage, until):
+    (stage.out / "model").write_text("x")
+    waits, down = [], threading.Event()
+
+    def wait():
+        down.set()
+        until(lambda: stage.left() < math.inf)  # then close() has been called
+        waits.append(stage.left())
+
+    stage.storage.refusals = 1
+    stage.storage.on_refusal = wait
+    stage.step = 0.001
+    stage.mirror.start()
+    assert down.wait(30)
+
+    stage.mirror.close()
+
+    assert waits[0] <= 10
 
 
 def test_a_failing_mirror_says_so_once_and_goes_on(stage, until):

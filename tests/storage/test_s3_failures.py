@@ -2,10 +2,12 @@
 
 import dataclasses
 import logging
+from pathlib import Path
 
 import pytest
 
 from danlu.errors import StorageError
+from danlu.storage.locate import Stores
 from danlu.storage.s3 import S3Storage
 from danlu.storage.s3_faults import Unreachable
 from danlu.storage.s3_wire import Timeouts
@@ -136,6 +138,27 @@ def test_an_outage_that_does_not_end_is_told(
     assert "did not answer for 'a' in bucket 'bucket': 503 SlowDown." in caught.value.message
     assert len(caplog.records) == 1
     assert "does not answer (503 SlowDown); trying on for 89" in caplog.text
+
+
+def test_a_wait_ends_when_its_limit_says_so(service: SmallS3, url: str, clock: Clock) -> None:
+    service.faults = [busy]
+    patience = dataclasses.replace(clock.patience, limit=lambda: 20 - clock.now)
+
+    with pytest.raises(Unreachable, match="SlowDown"):
+        S3Storage(endpoint(url), "bucket", patience=patience).read("a")
+    assert 20 <= clock.now < 36
+
+
+def test_the_limit_of_stores_holds_for_what_is_open_already(
+    service: SmallS3, url: str, tmp_path: Path
+) -> None:
+    stores = Stores(tmp_path, {"s3": endpoint(url)})
+    place = stores.at("s3://bucket/a")
+    service.faults = [busy]
+    stores.limit(lambda: 0)
+
+    with pytest.raises(Unreachable):
+        place.storage.read("a")
 
 
 def test_a_port_where_nobody_listens_is_told(url: str, clock: Clock) -> None:

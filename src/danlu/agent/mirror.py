@@ -4,6 +4,7 @@ An output to be packed waits for the end: half an archive is of no use to anybod
 """
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 
 _SLOWEST = 60.0  # seconds between two tries of a mirror that fails
 _PAUSE, _LONGEST_PAUSE = 1.0, 30.0  # between two tries of the last push
+_CLOSING = 10.0  # seconds for a push that waits for its store when the thread shall end
 
 
 class Mirror:
@@ -52,6 +54,8 @@ class Mirror:
         self._interval = interval
         self._packer = Packer(scratch, job_log)
         self._clock = clock
+        self._deadline = math.inf
+        stores.limit(self._left)
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
 
@@ -60,8 +64,9 @@ class Mirror:
             self._thread.start()
 
     def close(self) -> None:
-        """End the thread; a push it is in is finished first."""
+        """End the thread; a push it is in is finished first, but for one whose store is down."""
         self._closed.set()
+        self._deadline = self._clock() + _CLOSING
         if self._thread.ident is not None:
             self._thread.join()
 
@@ -73,7 +78,8 @@ class Mirror:
             DanluError, OSError: it could not be done; the last error.
         """
         self.close()
-        deadline = self._clock() + budget
+        # The store's own patience is longer: what is tried again here must not be tried there.
+        deadline = self._deadline = self._clock() + budget
         pause = _PAUSE
         while True:
             try:
@@ -125,6 +131,11 @@ class Mirror:
 
     def _packed(self, item: Push, source: Path, final: bool) -> Path | None:
         return self._packer.folder(item, source, self._check) if final else None
+
+    def _left(self) -> float:
+        """Return for how many seconds a store that does not answer may be waited for."""
+        self._check()
+        return self._deadline - self._clock()
 
     def _check(self) -> None:
         wish = self._ending.wish

@@ -9,9 +9,10 @@
 Keys are taken as they are: nothing is decoded and no ``//`` is lost.
 """
 
+import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -144,6 +145,7 @@ class Stores:
         self._embedded = embedded
         self._endpoints = endpoints or {}
         self._opened: dict[tuple[Endpoint, str], Storage] = {}
+        self._limit: Callable[[], float] = lambda: math.inf
 
     @classmethod
     def of(cls, settings: Settings) -> "Stores":
@@ -169,8 +171,19 @@ class Stores:
     def _bucket(self, endpoint: Endpoint, name: str) -> Storage:
         """Return the storage of a bucket elsewhere: one each, because it keeps connections."""
         from danlu.storage.s3 import S3Storage  # and what it needs, only where it is needed
+        from danlu.storage.s3_patience import Patience
 
-        return self._opened.setdefault((endpoint, name), S3Storage(endpoint, name))
+        patience = Patience(limit=lambda: self._limit())
+        return self._opened.setdefault(
+            (endpoint, name), S3Storage(endpoint, name, patience=patience)
+        )
+
+    def limit(self, left: Callable[[], float]) -> None:
+        """Let waits for a service that does not answer end early; those that are going on too.
+
+        ``left`` is asked before every further try how many seconds there are; it may raise.
+        """
+        self._limit = left
 
     def sweep(self) -> None:
         """Remove what killed writers left unfinished in the embedded store."""

@@ -1,6 +1,7 @@
 """Trying again for minutes: a service that is down for five must cost nobody a training."""
 
 import logging
+import math
 import random
 import time
 from collections.abc import Callable
@@ -17,11 +18,16 @@ _FIRST, _LONGEST = 0.2, 15.0  # seconds between two tries
 
 @dataclass(frozen=True)
 class Patience:
-    """``seconds``: how long one request is tried again before its fault is believed."""
+    """``seconds``: how long one request is tried again before its fault is believed.
+
+    ``limit`` is asked before each further try how many seconds are left for everything; it may
+    raise to end the wait.
+    """
 
     seconds: float = 900.0
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    limit: Callable[[], float] = lambda: math.inf
 
     def __call__(self, ask: Callable[[], T], of: str) -> T:
         """Return what ``ask`` returns; ``of`` names the service to people who wait.
@@ -37,7 +43,7 @@ class Patience:
             except Passing as fault:
                 now = self.clock()
                 since = now if since is None else since
-                left = self.seconds - (now - since)
+                left = min(self.seconds - (now - since), self.limit())
                 if left <= 0:
                     raise
                 if pause >= _FIRST * 8 and pause < _FIRST * 16:  # not for a hiccup
