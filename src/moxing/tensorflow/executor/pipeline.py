@@ -15,6 +15,7 @@ import tensorflow.compat.v1 as tf
 from moxing.tensorflow.executor.pipeline_dataset import from_dataset
 from moxing.tensorflow.executor.pipeline_graph import read
 from moxing.tensorflow.executor.pipeline_inputs import Inputs
+from moxing.tensorflow.executor.pipeline_iterators import obstacle_of
 from moxing.tensorflow.executor.pipeline_queue import from_queue
 
 
@@ -52,10 +53,12 @@ def batches(
     if size is not None:
         inputs.check_shapes()
     reading = read(inputs.tensors)
+    obstacle = reading.obstacle or obstacle_of(reading.pulls)
     with tf.name_scope(f"{mode.lower()}_input"):
-        if reading.obstacle is None:
+        if obstacle is None:
             made = from_dataset(inputs, reading, size=size, clones=clones)
         else:
+            tf.logging.debug("%s: the input is not read by tf.data alone: %s.", mode, obstacle)
             made = from_queue(inputs, reading, size=size, clones=clones)
     per_clone = [inputs.pack(tensors) for tensors in made.per_clone]
     size_known = batch_size if batch_size is not None else _first_dimension(made.per_clone[0][0])

@@ -7,8 +7,9 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.data.ops.dataset_ops import _VariantDataset
 
 from moxing.tensorflow.executor.pipeline_function import Flow
-from moxing.tensorflow.executor.pipeline_graph import Reading, initializers_of, iterator_of
+from moxing.tensorflow.executor.pipeline_graph import Reading
 from moxing.tensorflow.executor.pipeline_inputs import Inputs
+from moxing.tensorflow.executor.pipeline_iterators import data_of
 from moxing.tensorflow.executor.pipeline_made import Made
 from moxing.tensorflow.executor.pipeline_stages import staged
 
@@ -17,9 +18,9 @@ def from_dataset(inputs: Inputs, reading: Reading, *, size: int | None, clones: 
     source, pulled = _source(reading.pulls)
     left_over = None if size is None else _left_over(source, size * clones)
     flow = Flow(source._variant_tensor, pulled, frozenset(reading.pulls))
-    flow = staged(flow, reading, inputs.tensors)
-    dataset = _VariantDataset(flow.variant, tuple(map(_spec, flow.tensors)))
-    if size is not None:
+    flow = staged(flow, reading, inputs.tensors, size if inputs.plain else None)
+    dataset = _elements(flow, size)
+    if size is not None and not flow.batched:
         dataset = _batched(dataset, inputs, size)
     dataset = dataset.prefetch(max(2, 2 * clones))
     iterator = tf.data.make_initializable_iterator(dataset)
@@ -34,7 +35,7 @@ def _source(pulls: Sequence[tf.Operation]) -> tuple[Any, list[tf.Tensor]]:
 
     Where there is no iterator, the work that follows is repeated without end.
     """
-    datasets = tuple(_VariantDataset(_data(pull), _specs(pull)) for pull in pulls)
+    datasets = tuple(_VariantDataset(data_of(pull), _specs(pull)) for pull in pulls)
     if not datasets:
         nothing = tf.constant(0, name="again")
         return tf.data.Dataset.from_tensors(nothing).repeat(), [nothing]
@@ -50,19 +51,12 @@ def _spec(tensor: tf.Tensor) -> tf.TensorSpec:
     return tf.TensorSpec(tensor.shape, tensor.dtype)
 
 
-def _data(pull: tf.Operation) -> tf.Tensor:
-    iterator = iterator_of(pull)
-    if iterator.type != "OneShotIterator":
-        return initializers_of(iterator)[0].inputs[0]
-    lists = tf.AttrValue.ListValue
-    attributes = {
-        "Tin": tf.AttrValue(list=lists()),
-        "Tout": tf.AttrValue(list=lists(type=[tf.variant.as_datatype_enum])),
-        "f": iterator.node_def.attr["dataset_factory"],
-    }
-    graph = tf.get_default_graph()
-    call = graph.create_op("StatefulPartitionedCall", [], [tf.variant], attrs=attributes)
-    return call.outputs[0]
+def _elements(flow: Flow, size: int | None) -> Any:
+    first = [size] if flow.batched else []
+    specs = [
+        tf.TensorSpec([*first, *t.shape], t.dtype) if first else _spec(t) for t in flow.tensors
+    ]
+    return _VariantDataset(flow.variant, tuple(specs))
 
 
 def _left_over(source: Any, step: int) -> tf.Tensor:

@@ -7,9 +7,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import op_def_registry
 
-PULL = "IteratorGetNext"
-_PULLS = (PULL, "IteratorGetNextSync")
-_PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
+_PULLS = ("IteratorGetNext", "IteratorGetNextSync")
+PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 _PYTHON = ("PyFunc", "EagerPyFunc")
 # Stateful by declaration, though what they do ends with the evaluation they are part of.
 _HARMLESS = frozenset({"Assert", "CheckNumerics", "CheckNumericsV2", "Print", "PrintV2"})
@@ -47,7 +46,6 @@ def read(tensors: Sequence[tf.Tensor]) -> Reading:
     for operation in sorted(ancestors(tensor.op for tensor in tensors), key=_age):
         obstacle = _sort(operation, reading)
         reading.obstacle = reading.obstacle or obstacle
-    reading.obstacle = reading.obstacle or _of_iterators(reading.pulls)
     return reading
 
 
@@ -77,16 +75,6 @@ def before(operation: tf.Operation, *, waited_for: bool = True) -> Iterator[tf.O
     yield from (tensor.op for tensor in operation.inputs)
     if waited_for:
         yield from operation.control_inputs
-
-
-def iterator_of(pull: tf.Operation) -> tf.Operation:
-    return pull.inputs[0].op
-
-
-def initializers_of(iterator: tf.Operation) -> list[tf.Operation]:
-    """Return the operations that give an iterator its data."""
-    consumers = iterator.outputs[0].consumers()
-    return [operation for operation in consumers if operation.type == "MakeIterator"]
 
 
 def _age(operation: tf.Operation) -> int:
@@ -130,7 +118,7 @@ def _kinds(operation: tf.Operation) -> Iterator[tuple[str, str]]:
 
 
 def _kind(node: Any) -> str:
-    if node.op in _PLACEHOLDERS:
+    if node.op in PLACEHOLDERS:
         return "obstacle"
     known = op_def_registry.get(node.op)
     if known is None or not known.is_stateful:
@@ -169,21 +157,4 @@ def _of_table(table: tf.Operation) -> str | None:
     for operation in table.outputs[0].consumers():
         if operation.type not in (*_OF_TABLES, *_FILLING):
             return f"the table '{table.name}' is used by a {operation.type}"
-    return None
-
-
-def _of_iterators(pulls: Sequence[tf.Operation]) -> str | None:
-    iterators = [iterator_of(pull) for pull in pulls]
-    if len(set(iterators)) < len(iterators):
-        return "get_next() is called twice"
-    for iterator in iterators:
-        if iterator.type == "OneShotIterator":
-            continue
-        if iterator.type not in ("Iterator", "IteratorV2"):
-            return f"the iterator is a {iterator.type}"
-        if len(made := initializers_of(iterator)) != 1:
-            return f"the iterator '{iterator.name}' has {len(made)} initializers"
-        for operation in ancestors([made[0].inputs[0].op]):
-            if operation.type in _PLACEHOLDERS:
-                return f"the data of the iterator wait for the placeholder '{operation.name}'"
     return None

@@ -1,24 +1,24 @@
 """The second way: a queue that takes the tensors as they are evaluated.
 
 For data a tf.data pipeline cannot hold: those of queues and readers, and what depends on variables
-or placeholders. One thread fills the queue, so that the order is that of the data.
+or placeholders. One thread fills the queue, so that the order is that of the data; where the data
+come in no order, there are several.
 """
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.pipeline_graph import (
-    Reading,
-    ancestors,
-    initializers_of,
-    iterator_of,
-)
+from moxing.tensorflow.executor.pipeline_graph import Reading, ancestors
 from moxing.tensorflow.executor.pipeline_inputs import Inputs
+from moxing.tensorflow.executor.pipeline_iterators import initializers_of
 from moxing.tensorflow.executor.pipeline_made import Made
 
 _STEPS_AHEAD = 4
+_THREADS = min(8, os.cpu_count() or 1)
+_TAKING = ("QueueDequeue", "Reader", "Unstage", "MapUnstage", "OrderedMapUnstage", "Barrier")
 
 
 def from_queue(inputs: Inputs, reading: Reading, *, size: int | None, clones: int) -> Made:
@@ -28,7 +28,9 @@ def from_queue(inputs: Inputs, reading: Reading, *, size: int | None, clones: in
         return Made([list(inputs.values)])
     _refuse_placeholders(reading)
     tensors = inputs.tensors if size is None else [_serialized(v) for v in inputs.values]
-    queue = _filled(tensors, padded=inputs.padded, capacity=_STEPS_AHEAD * clones * (size or 1))
+    queue = _queue(tensors, padded=inputs.padded, capacity=_STEPS_AHEAD * clones * (size or 1))
+    fill = [queue.enqueue(tensors)] * (_THREADS if _in_no_order(reading) else 1)
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, fill))
     per_clone = []
     after: list[tf.Operation] = []
     for _ in range(clones):
@@ -42,22 +44,33 @@ def from_queue(inputs: Inputs, reading: Reading, *, size: int | None, clones: in
 def _initialize_iterators(pulls: Sequence[tf.Operation]) -> None:
     """Have the iterators of the data initialised with the tables: before any queue is filled."""
     there = tf.get_collection_ref(tf.GraphKeys.TABLE_INITIALIZERS)
-    for iterator in {iterator_of(pull) for pull in pulls}:
-        made = initializers_of(iterator)
-        fed = made and _placeholder(made)
-        if len(made) == 1 and not fed and made[0] not in there:
-            there.append(made[0])
+    for initializer in initializers_of(pulls):
+        if initializer not in there and _placeholder([initializer]) is None:
+            there.append(initializer)
 
 
 def _refuse_placeholders(reading: Reading) -> None:
-    made = [op for pull in reading.pulls for op in initializers_of(iterator_of(pull))]
-    placeholder = _placeholder([*reading.between, *made])
+    placeholder = _placeholder([*reading.between, *initializers_of(reading.pulls)])
     if placeholder is not None:
         raise ValueError(
             f"input_fn's tensors depend on the placeholder '{placeholder.name}', which has no "
             "value when batches are made ahead of the model: read the data with tf.data, or pass "
             "auto_batch=False and use one device."
         )
+
+
+def _in_no_order(reading: Reading) -> bool:
+    """Say whether elements are taken at random from a single place, and nothing else has an order.
+
+    With two places, threads could put the image of one element beside the label of another.
+    """
+    taken = [op for op in reading.between if op.type.startswith(_TAKING)]
+    if len(taken) != 1 or reading.pulls or reading.ordered:
+        return False
+    queue = taken[0].inputs[0].op
+    if queue.type not in ("RandomShuffleQueue", "RandomShuffleQueueV2"):
+        return False
+    return not queue.get_attr("seed") and not queue.get_attr("seed2")
 
 
 def _placeholder(operations: Sequence[tf.Operation]) -> tf.Operation | None:
@@ -77,17 +90,14 @@ def _serialized(value: Any) -> tf.Tensor:
     return value
 
 
-def _filled(tensors: Sequence[tf.Tensor], *, padded: bool, capacity: int) -> tf.QueueBase:
+def _queue(tensors: Sequence[tf.Tensor], *, padded: bool, capacity: int) -> tf.QueueBase:
     types = [tensor.dtype.base_dtype for tensor in tensors]
     shapes = [tensor.shape for tensor in tensors]
     if all(shape.is_fully_defined() for shape in shapes):
-        queue = tf.FIFOQueue(capacity, types, shapes)
-    elif padded and all(shape.rank is not None for shape in shapes):
-        queue = tf.PaddingFIFOQueue(capacity, types, shapes)
-    else:
-        queue = tf.FIFOQueue(capacity, types)
-    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(list(tensors))]))
-    return queue
+        return tf.FIFOQueue(capacity, types, shapes)
+    if padded and all(shape.rank is not None for shape in shapes):
+        return tf.PaddingFIFOQueue(capacity, types, shapes)
+    return tf.FIFOQueue(capacity, types)
 
 
 def _taken(queue: tf.QueueBase, size: int | None) -> list[tf.Tensor]:

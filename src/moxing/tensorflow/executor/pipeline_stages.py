@@ -13,6 +13,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.pipeline_function import Flow, mapped
 from moxing.tensorflow.executor.pipeline_graph import Reading, ancestors, before
+from moxing.tensorflow.executor.pipeline_stacked import can_be_stacked, stacked
 
 # A branch not taken gives no value at all, so a cut may not go through a cond of TensorFlow 1.
 _CONTROL_FLOW = ("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond")
@@ -24,9 +25,13 @@ class Stage:
     ordered: bool
 
 
-def staged(flow: Flow, reading: Reading, wanted: Sequence[tf.Tensor]) -> Flow:
-    """Lead ``flow`` through all that lies between it and ``wanted``."""
-    *early, last = _stages(reading)
+def staged(flow: Flow, reading: Reading, wanted: Sequence[tf.Tensor], size: int | None) -> Flow:
+    """Lead ``flow`` through all that lies between it and ``wanted``.
+
+    With a ``size`` the elements may come out as batches: ``Flow.batched`` says so.
+    """
+    moving = _after({*reading.pulls, *reading.ordered, *reading.drawn}, within=reading.between)
+    *early, last = _stages(reading, moving)
     rest = set(reading.between)
     for stage in early:
         rest -= stage.operations
@@ -35,17 +40,20 @@ def staged(flow: Flow, reading: Reading, wanted: Sequence[tf.Tensor]) -> Flow:
         flow = mapped(flow, kept, done, reading.outside, ordered=stage.ordered)
     if [tensor.ref() for tensor in flow.tensors] == [tensor.ref() for tensor in wanted]:
         return flow
+    if size is not None and not last.ordered and can_be_stacked(flow, wanted, moving):
+        return stacked(flow, wanted, moving, reading.outside, size)
     done = flow.done | last.operations
     return mapped(flow, list(wanted), done, reading.outside, ordered=last.ordered)
 
 
-def _stages(reading: Reading) -> list[Stage]:
+def _stages(reading: Reading, moving: set[tf.Operation]) -> list[Stage]:
+    """``moving`` differ from element to element.
+
+    What follows from constants alone is not cut but copied to where it is needed.
+    """
     everything = frozenset(reading.between)
     if not reading.ordered:
         return [Stage(everything, ordered=False)]
-    # What follows from constants alone is not cut but copied to where it is needed.
-    sources = {*reading.pulls, *reading.ordered, *reading.drawn}
-    moving = _after(sources, within=everything)
     needed = frozenset(ancestors(reading.ordered) & moving - set(reading.pulls))
     if not _can_be_cut(reading, needed):
         return [Stage(everything, ordered=True)]

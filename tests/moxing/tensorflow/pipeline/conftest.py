@@ -68,6 +68,18 @@ class Runs:
             tensors = self._tf.nest.flatten(made.per_clone, expand_composites=True)
             return {tensor.op.type for tensor in tensors}
 
+    def transformations(self, input_fn: Callable[[], Any], **options: Any) -> list[str]:
+        """Return what the pipeline does to the data of the program, in order."""
+        names = {"MapDataset": "one by one", "ParallelMapDatasetV2": "in parallel"}
+        names |= {"BatchDatasetV2": "batch", "PaddedBatchDatasetV2": "padded batch"}
+        with self._tf.Graph().as_default():
+            operation = self.batches(input_fn, **options).initializer.inputs[0].op
+            found = []
+            while operation.name.startswith("train_input/") and operation.inputs:
+                found.insert(0, names.get(operation.type, operation.type))
+                operation = operation.inputs[0].op
+            return [name for name in found if name in names.values()]
+
     def _steps(self, fetches: Any, first: list[Any], count: int) -> Iterator[Any]:
         tf = self._tf
         with tf.train.SingularMonitoredSession() as session:

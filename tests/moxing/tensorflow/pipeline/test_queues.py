@@ -177,3 +177,34 @@ def test_a_placeholder_inside_the_data_is_told_too(tf, runs):
         data = tf.data.Dataset.from_tensor_slices(x).make_initializable_iterator()
         with pytest.raises(ValueError, match="the placeholder 'x'"):
             runs.batches(data.get_next)
+
+
+def threads(tf, runs, input_fn):
+    """Return how many threads fill the queue the batches are taken from."""
+    with tf.Graph().as_default():
+        runs.batches(input_fn)
+        (*_, own) = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
+        return len(own.enqueue_ops)
+
+
+def test_what_comes_in_no_order_is_taken_by_several_threads(tf, runs, monkeypatch):
+    from moxing.tensorflow.executor import pipeline_queue
+
+    monkeypatch.setattr(pipeline_queue, "_THREADS", 3)
+
+    def rows(seed):
+        values = [np.arange(40), np.arange(40) * 2]
+        queue = tf.RandomShuffleQueue(100, 20, [tf.int64, tf.int64], [[], []], seed=seed)
+        tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue_many(values)]))
+        return queue.dequeue()
+
+    def input_fn():
+        return rows(None)
+
+    assert threads(tf, runs, input_fn) == 3
+    assert threads(tf, runs, lambda: rows(4)) == 1
+    assert threads(tf, runs, lambda: [rows(None), rows(None)]) == 1
+    assert threads(tf, runs, lambda: [*rows(None), tf.random_uniform([], seed=1)]) == 1
+    for step in runs.taken(input_fn, 5):
+        for numbers, doubles in step:
+            np.testing.assert_array_equal(numbers * 2, doubles)
