@@ -53,7 +53,7 @@ def build(asked: Asked, images: Any) -> tuple[Any, dict[str, Any]]:
     module, function = asked.network.builder.split(":")
     builder = getattr(importlib.import_module(f"{__package__}.{module}"), function)
     try:
-        return builder(way, net, asked.num_classes, **asked.network.fixed, **asked.options)  # type: ignore[no-any-return]
+        return builder(way, net, asked.num_classes, **{**asked.network.fixed, **asked.options})  # type: ignore[no-any-return]
     except ValueError as error:
         if "egative dimension size" not in str(error) or height is None or width is None:
             raise

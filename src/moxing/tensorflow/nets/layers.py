@@ -27,6 +27,7 @@ class Style:
     pool_padding: str = "VALID"
     marks_all: bool = False  # the output of every convolution is an end point, by its scope
     regularizes_depthwise: bool = False
+    regularizes_biases: bool = False
 
 
 class Layers:
@@ -119,12 +120,25 @@ class Layers:
             return self._finish(net, **finish)
 
     def separable(
-        self, net: Any, depth: int, kernel: Size, stride: int = 1, *, scope: str, **finish: Any
+        self,
+        net: Any,
+        depth: int,
+        kernel: Size,
+        stride: int = 1,
+        *,
+        scope: str,
+        multiplier: int = 1,
+        regularized: bool = True,
+        initializer: Any = None,
+        **finish: Any,
     ) -> Any:
         """Convolve each channel by itself, then all of them at each point, as one layer."""
         with tf.variable_scope(scope):
-            net = self._depthwise(net, kernel, stride, "SAME", 1, None)
-            weights = self._weights("pointwise_weights", [1, 1, self.depth(net), depth], net, None)
+            net = self._depthwise(net, kernel, stride, "SAME", 1, initializer, multiplier)
+            weights = self._weights(
+                *("pointwise_weights", [1, 1, self.depth(net), depth], net, initializer),
+                regularized=regularized,
+            )
             net = self._convolve(net, weights, 1, "SAME", 1)
             return self._finish(net, **finish)
 
@@ -143,16 +157,10 @@ class Layers:
         """Return rows, in the order a picture in NHWC has."""
         if net.shape.rank == 2:
             return net
-        if None in self.size(net):
-            raise ValueError(
-                "This network takes pictures whose height and width are known, "
-                f"got some of shape {net.shape}; image.set_shape([height, width, channels]) "
-                "says them."
-            )
+        height, width = self.known_size(net)
         if self.way.data_format == "NCHW":
             net = tf.transpose(net, [0, 2, 3, 1])
-        length = int(net.shape[1]) * int(net.shape[2]) * int(net.shape[3])
-        return tf.reshape(net, [-1, length])
+        return tf.reshape(net, [-1, height * width * int(net.shape[3])])
 
     def normalize(self, net: Any, *, scope: str = "BatchNorm", activation: Any = None) -> Any:
         net = batch_norm(net, self.way, self.style.norm or BatchNorm(), scope=scope)
@@ -199,6 +207,21 @@ class Layers:
         height, width = (net.shape.as_list()[axis] for axis in self.way.spatial_axes)
         return height, width
 
+    def known_size(self, net: Any) -> tuple[int, int]:
+        """Return height and width.
+
+        Raises:
+            ValueError: one of them is not known; variables would depend on it.
+        """
+        height, width = self.size(net)
+        if height is None or width is None:
+            raise ValueError(
+                "This network takes pictures whose height and width are known, "
+                f"got some of shape {net.shape}; image.set_shape([height, width, channels]) "
+                "says them."
+            )
+        return height, width
+
     def _weights(
         self, name: str, shape: list[int], net: Any, initializer: Any, *, regularized: bool = True
     ) -> Any:
@@ -219,9 +242,16 @@ class Layers:
         )
 
     def _depthwise(
-        self, net: Any, kernel: Size, stride: int, padding: str, rate: int, initializer: Any
+        self,
+        net: Any,
+        kernel: Size,
+        stride: int,
+        padding: str,
+        rate: int,
+        initializer: Any,
+        multiplier: int = 1,
     ) -> Any:
-        shape = [*_pair(kernel), self.depth(net), 1]
+        shape = [*_pair(kernel), self.depth(net), multiplier]
         decays = self.style.regularizes_depthwise
         weights = self._weights("depthwise_weights", shape, net, initializer, regularized=decays)
         return tf.nn.depthwise_conv2d(
@@ -246,17 +276,20 @@ class Layers:
         norm = self.style.norm if normalized is not False else None
         if norm:
             net = batch_norm(net, self.way, norm, gamma=gamma)
-        elif biases is not None:
-            first = self.style.biases if biases is ... else biases
-            net = self._add_biases(net, first)
+        else:
+            net = self._add_biases(net, self.style.biases if biases is ... else biases)
         activation = self.style.activation if activation is ... else activation
         net = activation(net) if activation else net
         return self.mark_scope(net) if self.style.marks_all else net
 
     def _add_biases(self, net: Any, initializer: Any) -> Any:
+        if initializer is None:
+            return net
         flat = net.shape.rank == 2
         depth = int(net.shape[1]) if flat else self.depth(net)
         biases = variable("biases", [depth], net.dtype.base_dtype, initializer)
+        if self.style.regularizes_biases:
+            regularize(biases, "biases", self.way.weight_decay)
         return tf.nn.bias_add(net, biases, data_format=None if flat else self.way.data_format)
 
     def _window(self, kernel: Size, stride: int, padding: str) -> dict[str, Any]:
