@@ -1,11 +1,13 @@
 import io
+import os
 
 import pytest
 
 from danlu.cli.bar import Bar
 from danlu.cli.screen import CLEAR, Screen
+from danlu.storage.names import temporary
 from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import SmallS3, Stored
+from danlu.testing.s3_service import SmallS3, Stored, Unfinished, error
 
 
 @pytest.fixture
@@ -328,3 +330,63 @@ def test_a_bar_shows_how_far_a_copy_is(tmp_path):
         "out  [####################]  1.0 MB / 1.0 MB  500.0 kB/s",
         "",
     ]
+
+
+def test_the_buckets_of_a_service_are_listed_once(danlu, tree, service):
+    danlu("store", "cp", tree.name, "cos://near/in")
+
+    listed = danlu("store", "ls")
+
+    assert listed.out.split() == ["cos://near/", "obs://bucket/", "obs://other/"]
+    names = [item["name"] for item in danlu("store", "ls", "--json").json["objects"]]
+    assert names == listed.out.split()
+
+
+def test_a_service_that_does_not_tell_its_buckets_hides_no_other(danlu, service):
+    service.faults = [lambda request: error(403, "AccessDenied") if not request.key else None]
+
+    listed = danlu("store", "ls")
+
+    assert listed.code == 0
+    assert "does not tell its buckets: The key is not allowed" in listed.err
+
+
+def test_what_a_killed_writer_left_is_swept(danlu, tree, service):
+    service.uploads["u1"] = Unfinished("in/model", {})
+    service.uploads["u2"] = Unfinished("out/model", {})
+    service.uploads["u3"] = Unfinished("out/other", {})
+
+    told = danlu("store", "sweep", "obs://bucket/out", "-n", "--json").json
+    young = danlu("store", "sweep", "obs://bucket/out", "--hours", "1e6", "--json").json
+    gone = danlu("store", "sweep", "obs://bucket/out")
+
+    assert (told["removed"], told["keys"]) == (0, ["out/model", "out/other"])
+    assert young["keys"] == []
+    assert "2 removed" in gone.err
+    assert set(service.uploads) == {"u1"}
+
+
+@pytest.mark.parametrize("place", ["obs://bucket/in", "home/store/buckets/bucket"])
+def test_temporary_names_of_killed_writers_are_swept(danlu, tree, home, place):
+    danlu("store", "cp", tree.name, "obs://bucket/in")
+    left = home / "store" / "buckets" / "bucket" / "in" / temporary("0123456789ab")
+    left.write_text("half")
+    now = danlu("store", "sweep", place, "--hours", "0", "--json").json
+    os.utime(left, (1, 1))
+
+    old = danlu("store", "sweep", place, "--json").json
+
+    assert (now["removed"], old["removed"]) == (0, 1)
+    assert not left.exists()
+    assert danlu("store", "cat", "obs://bucket/in/a.txt").out == "aa"
+
+
+def test_a_sweep_does_not_leave_the_bucket(danlu, tree, home):
+    danlu("store", "cp", tree.name, "obs://bucket/in")
+    left = home / "store" / "buckets" / "other" / temporary("0123456789ab")
+    left.parent.mkdir()
+    left.write_text("half")
+    os.utime(left, (1, 1))
+
+    assert danlu("store", "sweep", "obs://bucket/../other", "--json").json["removed"] == 0
+    assert left.exists()

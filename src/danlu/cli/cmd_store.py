@@ -1,5 +1,7 @@
 """danlu store: objects of every store and files of this machine, by URI or path."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from danlu.cli.layout import table
@@ -8,6 +10,10 @@ from danlu.cli.session import Session
 from danlu.cli.units import size
 from danlu.errors import NotFound
 from danlu.words import say
+
+if TYPE_CHECKING:
+    from danlu.cli.objects import Objects
+    from danlu.settings import Endpoint
 
 
 @click.group("store", cls=Group)
@@ -25,7 +31,7 @@ def ls(session: Session, uris: tuple[str, ...], recursive: bool) -> None:
 
     objects = Objects(session.settings)
     if not uris:
-        _list_stores(session, objects.buckets())
+        _list_stores(session, objects)
         return
     places = objects.expand(uris)
     # One place that was written out needs no repeating; others are told apart by their names.
@@ -40,35 +46,51 @@ def ls(session: Session, uris: tuple[str, ...], recursive: bool) -> None:
         session.screen.data(line)
 
 
-def _list_stores(session: Session, buckets: list[str]) -> None:
-    """Show the buckets of the embedded store, and which schemes mean another."""
+def _list_stores(session: Session, objects: "Objects") -> None:
+    """Show which store each scheme means, and its buckets."""
     from danlu.settings import endpoint_of
     from danlu.storage.locate import BUCKETS
 
     settings = session.settings
     found = {scheme: endpoint_of(scheme, settings.stores) for scheme in BUCKETS}
     embedded = [scheme for scheme, endpoint in found.items() if endpoint is None]
-    scheme = embedded[0] if embedded else "obs"
-    listed = [f"{scheme}://{name}/" for name in buckets] if embedded else []
-    elsewhere = {scheme: endpoint.endpoint for scheme, endpoint in found.items() if endpoint}
+    listed = [f"{embedded[0]}://{name}/" for name in objects.buckets()] if embedded else []
+    elsewhere = {scheme: endpoint for scheme, endpoint in found.items() if endpoint}
+    if embedded and not session.json:
+        schemes = ", ".join(f"{scheme}://" for scheme in embedded)
+        session.screen.say("store.embedded", schemes=schemes, folder=settings.store)
+    for scheme, endpoint in elsewhere.items():
+        if not session.json:
+            session.screen.say("store.endpoint", scheme=f"{scheme}://", url=endpoint.endpoint)
+        # One service may have two schemes: its buckets are listed once.
+        if scheme == next(name for name, other in elsewhere.items() if other == endpoint):
+            listed += _buckets_at(session, objects, scheme, endpoint)
     if session.json:
         session.screen.json(
             {
                 "objects": [{"name": name, "size": 0, "count": 0} for name in listed],
                 "embedded": embedded,
-                "endpoints": elsewhere,
+                "endpoints": {scheme: at.endpoint for scheme, at in elsewhere.items()},
             }
         )
         return
-    if embedded:
-        schemes = ", ".join(f"{scheme}://" for scheme in embedded)
-        session.screen.say("store.embedded", schemes=schemes, folder=settings.store)
-    for name, url in elsewhere.items():
-        session.screen.say("store.endpoint", scheme=f"{name}://", url=url)
-    if embedded and not listed:
+    if not listed:
         session.screen.say("store.nothing")
     for name in listed:
         session.screen.data(name)
+
+
+def _buckets_at(
+    session: Session, objects: "Objects", scheme: str, endpoint: "Endpoint"
+) -> list[str]:
+    from danlu.errors import StorageError
+
+    try:
+        return [f"{scheme}://{name}/" for name in objects.buckets_at(endpoint)]
+    except StorageError as error:
+        # Its buckets can be used all the same by their names.
+        session.screen.say("store.buckets_untold", url=endpoint.endpoint, why=error.message)
+        return []
 
 
 @command.command("cp")
@@ -212,3 +234,27 @@ def du(session: Session, uris: tuple[str, ...]) -> None:
         rows = [(size(item.size), str(item.count), item.name) for item in (*listed, total)]
         for line in table(rows):
             session.screen.data(line)
+
+
+@command.command("sweep")
+@click.argument("uris", nargs=-1, required=True, metavar="URI...")
+@click.option("--hours", type=click.FloatRange(min=0), default=24.0, help="Left so long ago: 24.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.pass_obj
+def sweep(session: Session, uris: tuple[str, ...], hours: float, dry_run: bool) -> None:
+    """Remove what killed writers left below each URI: parts that no listing shows, and are paid."""
+    from danlu.cli import leftovers
+    from danlu.cli.objects import Objects
+
+    objects = Objects(session.settings)
+    for uri in uris:
+        place, older = objects.at(uri), hours * 3600
+        keys = leftovers.find(place, older)
+        count = 0 if dry_run else leftovers.remove(place, older)
+        if session.json:
+            session.screen.json({"uri": uri, "removed": count, "keys": keys})
+        elif not dry_run:
+            session.screen.say("store.removed", uri=uri, count=count)
+        else:
+            for key in keys:
+                session.screen.data(say("store.would_remove", key=key))

@@ -12,8 +12,10 @@ from danlu.errors import NotFound, Refused, Unsupported
 from danlu.settings import Endpoint, Settings, endpoint_of
 from danlu.storage.api import Browsable, Entry
 from danlu.storage.hands import hands, share
-from danlu.storage.locate import BUCKETS, Location, Stores, parse
+from danlu.storage.locate import BUCKETS, Location, Stores, is_bucket, parse
 from danlu.words import say
+
+_LOOK = 5.0  # seconds for a service that does not answer: others are to be listed too
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,13 @@ class Objects:
         path = os.path.realpath(address.key) if address.scheme == "file" else address.key
         whole = path if path == "" or path.endswith("/") else f"{path}/"
         return Spot(endpoint.endpoint if endpoint else "", address.bucket, whole)
+
+    def buckets_at(self, endpoint: Endpoint) -> list[str]:
+        """Return the names of a service's buckets that a URI can name. Raises StorageError."""
+        from danlu.storage.s3 import buckets
+        from danlu.storage.s3_patience import Patience
+
+        return [name for name in buckets(endpoint, patience=Patience(_LOOK)) if is_bucket(name)]
 
     def buckets(self) -> list[str]:
         """Return the names of the embedded store's buckets."""

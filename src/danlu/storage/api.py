@@ -74,3 +74,14 @@ class Browsable(Protocol):
         What lies deeper is told once per folder, as an entry whose key ends in ``/``; the mark
         of the folder itself has ``prefix`` for its key.
         """
+
+
+@runtime_checkable
+class Sweepable(Protocol):
+    """A storage where a writer that is killed leaves something that no listing shows."""
+
+    def unfinished(self, prefix: str = "", older: float = ...) -> list[str]:
+        """Return what :meth:`sweep` would remove, by key or path."""
+
+    def sweep(self, prefix: str = "", older: float = ...) -> int:
+        """Remove what was left over ``older`` seconds ago below a prefix; return how many."""

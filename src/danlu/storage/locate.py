@@ -71,13 +71,18 @@ def parse(uri: str) -> Address:
     if scheme not in BUCKETS:
         raise NotFound("scheme", scheme, known=SCHEMES)
     bucket, _, key = rest.partition("/")
-    if not _BUCKET.fullmatch(bucket):
+    if not is_bucket(bucket):
         raise Refused(
             f"{bucket!r} in {uri!r} cannot be the name of a bucket.",
             hint="It has 3 to 63 characters of a-z, 0-9, '-' and single '.', "
             "and begins and ends with a letter or digit.",
         )
     return Address(scheme, bucket, key)
+
+
+def is_bucket(name: str) -> bool:
+    """Tell whether a URI can name this bucket."""
+    return _BUCKET.fullmatch(name) is not None
 
 
 def file_uri(path: Path) -> str:

@@ -22,8 +22,22 @@ from danlu.storage.s3_reader import BLOCK, ObjectReader
 from danlu.storage.s3_upload import PART, read_fully
 from danlu.storage.s3_wire import Timeouts, quoted
 
+Keys = list[str]  # by another name: a storage has a method of that one
 _TOKEN = "x-amz-meta-danlu-created"
 _LONGEST_KEY = 1024
+
+
+def buckets(endpoint: Endpoint, *, patience: Patience | None = None) -> list[str]:
+    """Return the names of the buckets at a service that its key may see.
+
+    Raises:
+        StorageError: it does not answer, or does not tell this key.
+    """
+    service = Bucket(endpoint, "", patience or Patience(), Timeouts())
+    try:
+        return answers.buckets(service.ask("GET").body)
+    except Fault as fault:
+        raise told(fault, service.host, "", "") from None
 
 
 class S3Storage:
@@ -170,6 +184,11 @@ class S3Storage:
             except Fault as fault:
                 if not _is_missing(fault):
                     raise
+
+    def unfinished(self, prefix: str = "", older: float = s3_upload.DEAD) -> "Keys":
+        """Return the keys whose uploads :meth:`sweep` would take back."""
+        with self._telling(prefix):
+            return s3_upload.left_over(self._bucket, prefix, lambda _: older)
 
     def sweep(self, prefix: str = "", older: float = s3_upload.DEAD) -> int:
         """Take back uploads of killed writers that began over ``older`` seconds ago.

@@ -64,6 +64,13 @@ def uploads(body: bytes) -> tuple[list[Upload], str, str]:
     return found, _key(_text(root, "NextKeyMarker"), encoded), _text(root, "NextUploadIdMarker")
 
 
+def buckets(body: bytes) -> list[str]:
+    """Return the names of the buckets that a key may see."""
+    found = _root(body).find("Buckets")
+    nodes = [] if found is None else found.iterfind("Bucket")
+    return sorted(_text(node, "Name") for node in nodes)
+
+
 def upload_id(body: bytes) -> str:
     return _text(_root(body), "UploadId")
 

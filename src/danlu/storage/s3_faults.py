@@ -59,6 +59,7 @@ def fault(status: int, body: str) -> Fault:
 def told(found: Fault, host: str, bucket: str, key: str) -> StorageError:
     """Return the error to raise for a fault that stays."""
     object_ = f"{key!r} in bucket {bucket!r}" if key else f"bucket {bucket!r}"
+    object_ = object_ if bucket else "its list of buckets"
     if isinstance(found, Passing):
         return Unreachable(
             f"{host} did not answer for {object_}: {found}.",

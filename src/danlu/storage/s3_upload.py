@@ -81,13 +81,22 @@ def unfinished(bucket: Bucket, prefix: str) -> Iterator[Upload]:
 
 def sweep(bucket: Bucket, prefix: str, older: Callable[[str], float]) -> int:
     """Take back uploads that began over ``older(key)`` seconds ago; return how many."""
-    gone = 0
-    for item in list(unfinished(bucket, prefix)):
-        if time.time() - item.begun >= older(item.key):
-            log.info("unfinished upload taken back key=%r", item.key)
-            _abort(bucket, item.key, item.id)
-            gone += 1
-    return gone
+    dead = _dead(bucket, prefix, older)
+    for item in dead:
+        log.info("unfinished upload taken back key=%r", item.key)
+        _abort(bucket, item.key, item.id)
+    return len(dead)
+
+
+def left_over(bucket: Bucket, prefix: str, older: Callable[[str], float]) -> list[str]:
+    """Return the keys of what :func:`sweep` would take back."""
+    return [item.key for item in _dead(bucket, prefix, older)]
+
+
+def _dead(bucket: Bucket, prefix: str, older: Callable[[str], float]) -> list[Upload]:
+    now = time.time()
+    found = list(unfinished(bucket, prefix))
+    return [item for item in found if now - item.begun >= older(item.key)]
 
 
 @contextlib.contextmanager

@@ -38,6 +38,9 @@ class Answer:
 
 
 def bucket_url(endpoint: Endpoint, bucket: str) -> str:
+    """Return where the keys of a bucket begin; without a bucket, the service itself."""
+    if not bucket:
+        return endpoint.endpoint
     if endpoint.addressing == "path":
         return f"{endpoint.endpoint}/{bucket}"
     scheme, _, host = endpoint.endpoint.partition("://")

@@ -87,6 +87,9 @@ class SmallS3:
             "DELETE",
         ):
             return error(403, "AccessDenied")
+        if not bucket:
+            names = "".join(f"<Bucket><Name>{name}</Name></Bucket>" for name in self.buckets)
+            return _xml("ListAllMyBucketsResult", f"<Buckets>{names}</Buckets>")
         if bucket not in self.buckets:
             return error(404, "NoSuchBucket")
         with self._lock:
