@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.nets.variables import statistic, variable
+from moxing.tensorflow.nets.way import Way
 
 _RENORM_DECAY = 0.99
 
@@ -19,29 +20,8 @@ class BatchNorm:
     scale: bool = False
 
 
-@dataclass(frozen=True)
-class Way:
-    """How a network is built: what the caller of ``mox.get_model_fn`` decides."""
-
-    is_training: bool
-    data_format: str = "NHWC"
-    weight_decay: float = 0.0
-    fused: bool = False
-    renorm: bool = False
-
-    @property
-    def channel_axis(self) -> int:
-        return 3 if self.data_format == "NHWC" else 1
-
-    @property
-    def spatial_axes(self) -> tuple[int, int]:
-        return (1, 2) if self.data_format == "NHWC" else (2, 3)
-
-
-def batch_norm(
-    net: Any, way: Way, norm: BatchNorm, *, scope: str = "BatchNorm", gamma: float = 1.0
-) -> Any:
-    """Normalise, with ``gamma`` as the first value of the scale.
+def batch_norm(net: Any, way: Way, norm: BatchNorm, *, scope: str = "BatchNorm") -> Any:
+    """Normalise over the batch in training, by what was learnt of it else.
 
     The parameters of a half-precision network are float32: its sums do not fit into less.
     """
@@ -50,7 +30,7 @@ def batch_norm(
         kind = tf.float32 if net.dtype in (tf.float16, tf.bfloat16) else net.dtype.base_dtype
         beta = variable("beta", [depth], kind, tf.zeros_initializer())
         scale = (
-            variable("gamma", [depth], kind, tf.constant_initializer(gamma))
+            variable("gamma", [depth], kind, tf.ones_initializer())
             if norm.scale
             else tf.fill([depth], tf.constant(1.0, kind))
         )

@@ -9,9 +9,9 @@ import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.modes import ModeKeys
 from moxing.tensorflow.nets import pictures
-from moxing.tensorflow.nets.batch_norm import Way
 from moxing.tensorflow.nets.layout import layout
 from moxing.tensorflow.nets.nets_factory import default_preprocess_fn
+from moxing.tensorflow.nets.way import Way
 from moxing.tensorflow.nets.zoo import Network
 
 
@@ -38,7 +38,7 @@ def build(asked: Asked, images: Any) -> tuple[Any, dict[str, Any]]:
     Raises:
         ValueError: these are no pictures, or they are too small for the network.
     """
-    images = pictures.batch_of(images)
+    images = pictures.batch_of(images, 1 if asked.network.preprocessing == "lenet" else 3)
     images = pictures.resized(images, asked.mode, asked.size, asked.network.size)
     height, width, channels = images.shape.as_list()[1:]
     net = _preprocessed(asked, images)

@@ -5,9 +5,10 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.nets import inception_tables as tables
-from moxing.tensorflow.nets.batch_norm import BatchNorm, Way
+from moxing.tensorflow.nets.batch_norm import BatchNorm
 from moxing.tensorflow.nets.inception_modules import branches_of, module, table
 from moxing.tensorflow.nets.layers import Layers, Style
+from moxing.tensorflow.nets.way import Way
 
 Built = tuple[Any, dict[str, Any]]
 _NORM = BatchNorm(decay=0.9997, epsilon=0.001)

@@ -1,9 +1,9 @@
 """The Inception networks as tables: each module is a list of branches, each branch its steps.
 
-A step is ``depth name``, a convolution whose name ends in its kernel, or ``max name``, ``avg name``.
-What may follow: ``k3x3`` a kernel other than the name says, ``~0.1`` the deviation of its first
-weights, ``/2`` the stride, ``valid`` no padding. Two steps with ``|`` between them read the same and are joined. Where TF-slim's names have
-slips, these have them too: checkpoints do.
+A step is ``depth name``, a convolution whose name ends in its kernel, or ``max name`` or
+``avg name``. What may follow: ``k3x3`` a kernel other than the name says, ``~0.1`` the deviation of
+its first weights, ``/2`` the stride, ``valid`` no padding. Two steps with ``|`` between them read
+the same and are joined. Where TF-slim's names have slips, these have them too: checkpoints do.
 """
 
 Module = list[str]

@@ -10,8 +10,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.nets.batch_norm import BatchNorm, Way, batch_norm
+from moxing.tensorflow.nets.batch_norm import BatchNorm, batch_norm
 from moxing.tensorflow.nets.variables import regularize, variable
+from moxing.tensorflow.nets.way import Way
 
 Size = int | tuple[int, int]
 
@@ -54,7 +55,6 @@ class Layers:
         *,
         scope: str,
         padding: str = "SAME",
-        rate: int = 1,
         **finish: Any,
     ) -> Any:
         """Convolve, then normalise or add biases, then activate; ``finish`` is of _finish."""
@@ -64,7 +64,7 @@ class Layers:
                 *("weights", shape, net, finish.pop("initializer", None)),
                 regularized=finish.pop("regularized", True),
             )
-            net = self._convolve(net, weights, stride, padding, rate)
+            net = self._convolve(net, weights, stride, padding)
             return self._finish(net, **finish)
 
     def conv_same(
@@ -99,7 +99,7 @@ class Layers:
                 weights = tf.concat(parts, 3)
             else:
                 weights = self._weights("weights", shape, net, None)
-            net = self._convolve(net, weights, stride, "SAME" if stride == 1 else "VALID", 1)
+            net = self._convolve(net, weights, stride, "SAME" if stride == 1 else "VALID")
             return self._finish(net)
 
     def depthwise(
@@ -110,13 +110,12 @@ class Layers:
         *,
         scope: str,
         padding: str = "SAME",
-        rate: int = 1,
         **finish: Any,
     ) -> Any:
         """Convolve each channel by itself."""
         with tf.variable_scope(scope):
             initializer = finish.pop("initializer", None)
-            net = self._depthwise(net, kernel, stride, padding, rate, initializer)
+            net = self._depthwise(net, kernel, stride, padding, initializer)
             return self._finish(net, **finish)
 
     def separable(
@@ -134,12 +133,12 @@ class Layers:
     ) -> Any:
         """Convolve each channel by itself, then all of them at each point, as one layer."""
         with tf.variable_scope(scope):
-            net = self._depthwise(net, kernel, stride, "SAME", 1, initializer, multiplier)
+            net = self._depthwise(net, kernel, stride, "SAME", initializer, multiplier)
             weights = self._weights(
                 *("pointwise_weights", [1, 1, self.depth(net), depth], net, initializer),
                 regularized=regularized,
             )
-            net = self._convolve(net, weights, 1, "SAME", 1)
+            net = self._convolve(net, weights, 1, "SAME")
             return self._finish(net, **finish)
 
     def dense(self, net: Any, depth: int, *, scope: str, **finish: Any) -> Any:
@@ -231,15 +230,9 @@ class Layers:
             regularize(weights, name, self.way.weight_decay)
         return weights
 
-    def _convolve(self, net: Any, weights: Any, stride: int, padding: str, rate: int) -> Any:
-        return tf.nn.conv2d(
-            net,
-            weights,
-            strides=self._spread(stride, stride),
-            padding=padding,
-            data_format=self.way.data_format,
-            dilations=self._spread(rate, rate),
-        )
+    def _convolve(self, net: Any, weights: Any, stride: int, padding: str) -> Any:
+        strides = self.way.over_picture(stride, stride)
+        return tf.nn.conv2d(net, weights, strides, padding, data_format=self.way.data_format)
 
     def _depthwise(
         self,
@@ -247,21 +240,15 @@ class Layers:
         kernel: Size,
         stride: int,
         padding: str,
-        rate: int,
         initializer: Any,
         multiplier: int = 1,
     ) -> Any:
         shape = [*_pair(kernel), self.depth(net), multiplier]
         decays = self.style.regularizes_depthwise
         weights = self._weights("depthwise_weights", shape, net, initializer, regularized=decays)
-        return tf.nn.depthwise_conv2d(
-            net,
-            weights,
-            strides=self._spread(stride, stride),
-            padding=padding,
-            data_format=self.way.data_format,
-            dilations=[rate, rate],
-        )
+        strides = self.way.over_picture(stride, stride)
+        layout = self.way.data_format
+        return tf.nn.depthwise_conv2d(net, weights, strides, padding, data_format=layout)
 
     def _finish(
         self,
@@ -270,12 +257,11 @@ class Layers:
         normalized: bool | None = None,
         activation: Any = ...,
         biases: Any = ...,
-        gamma: float = 1.0,
     ) -> Any:
         """Normalise or add biases, then activate. ``...``: as the style says, None: not at all."""
         norm = self.style.norm if normalized is not False else None
         if norm:
-            net = batch_norm(net, self.way, norm, gamma=gamma)
+            net = batch_norm(net, self.way, norm)
         else:
             net = self._add_biases(net, self.style.biases if biases is ... else biases)
         activation = self.style.activation if activation is ... else activation
@@ -294,14 +280,11 @@ class Layers:
 
     def _window(self, kernel: Size, stride: int, padding: str) -> dict[str, Any]:
         return {
-            "ksize": self._spread(*_pair(kernel)),
-            "strides": self._spread(stride, stride),
+            "ksize": self.way.over_picture(*_pair(kernel)),
+            "strides": self.way.over_picture(stride, stride),
             "padding": padding or self.style.pool_padding,
             "data_format": self.way.data_format,
         }
-
-    def _spread(self, height: int, width: int) -> list[int]:
-        return [1, height, width, 1] if self.way.data_format == "NHWC" else [1, 1, height, width]
 
 
 def _pair(kernel: Size) -> tuple[int, int]:

@@ -4,9 +4,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.nets.batch_norm import BatchNorm, Way
+from moxing.tensorflow.nets.batch_norm import BatchNorm
 from moxing.tensorflow.nets.layers import Layers, Style
 from moxing.tensorflow.nets.nasnet_cells import NORMAL, PROGRESSIVE, REDUCTION, Cell, Cells
+from moxing.tensorflow.nets.way import Way
 
 Built = tuple[Any, dict[str, Any]]
 

@@ -10,8 +10,8 @@ from moxing.tensorflow.executor.modes import ModeKeys
 _IMAGENET_MEAN = (123.68, 116.78, 103.94)
 
 
-def batch_of(images: Any) -> Any:
-    """Return a batch whose number of channels is known."""
+def batch_of(images: Any, channels: int) -> Any:
+    """Return a batch whose number of channels is known: ``channels`` where nothing else is."""
     images = tf.convert_to_tensor(images)
     if images.shape.rank not in (None, 4) or images.dtype == tf.string:
         raise ValueError(
@@ -21,7 +21,7 @@ def batch_of(images: Any) -> Any:
     if images.shape.rank is None:
         images.set_shape([None] * 4)
     if images.shape.as_list()[3] is None:
-        images.set_shape([None, None, None, 3])
+        images.set_shape([None, None, None, channels])
     return images
 
 

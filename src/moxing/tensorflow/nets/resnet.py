@@ -10,8 +10,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.nets.batch_norm import BatchNorm, Way
+from moxing.tensorflow.nets.batch_norm import BatchNorm
 from moxing.tensorflow.nets.layers import Layers, Style
+from moxing.tensorflow.nets.way import Way
 
 _WIDTHS = (64, 128, 256, 512)
 
