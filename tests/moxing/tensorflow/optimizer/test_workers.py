@@ -152,6 +152,16 @@ def test_the_centre_is_what_is_saved(tf, workers):
             assert {v.device for v in tf.local_variables()} == {f"/job:worker/task:{worker.index}"}
 
 
+def test_a_lookup_is_no_longer_bound_to_the_place_of_the_servers(tf, workers):
+    both = workers(lambda: wrap("easgd", tf.train.GradientDescentOptimizer(RATE)), [0, 2, 0])
+
+    for worker in both:
+        (lookup,) = (op for op in worker.graph.get_operations() if op.type == "ResourceGather")
+        assert lookup.inputs[0].op.name == "w/easgd"
+        assert lookup.device == f"/job:worker/task:{worker.index}"
+        assert "_class" not in lookup.node_def.attr
+
+
 def test_rho_times_the_learning_rate_is_the_moving_rate(tf, workers, gradients):
     both = workers(
         lambda: wrap(
