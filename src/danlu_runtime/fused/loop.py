@@ -7,17 +7,21 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from danlu.errors import Unsupported
+from danlu_runtime.fused.attempt import why_not_compilable
 from danlu_runtime.fused.behind import Behind, behind
+from danlu_runtime.fused.compiled import program
 from danlu_runtime.fused.frame import Frame
-from danlu_runtime.fused.marks import mark
+from danlu_runtime.fused.halves import Halves, halves, is_drawn, why_not_compiled
 from danlu_runtime.fused.refusals import why_not
+from danlu_runtime.steps.marks import mark
 
 
 class Fused:
     """The steps of ``op`` in a loop; ``values`` are those of the last step a call has made.
 
     Made once for a graph, before it is finalized. A call that ends with an error, as at the end
-    of the data, has made the steps before it, as single runs would have.
+    of the data, has made the steps before it, as single runs would have. ``alone``: single steps
+    beside the loop would draw or read out of turn.
 
     Raises:
         Unsupported: the step cannot be fused; the sentence is that of ``why_not``.
@@ -32,17 +36,22 @@ class Fused:
         steps: int | None = None,
     ) -> None:
         reason = why_not(op, values)
-        if reason is not None:
-            raise Unsupported(reason)
-        if xla:
-            raise Unsupported("Fused steps are not compiled by XLA yet.")
         op = op.op if isinstance(op, tf.Tensor) else op
-        self.steps = steps
-        found = behind([op, *values])
-        self.draws = any(is_drawn(each) for each in found.inside)
+        found = behind([op, *values]) if reason is None else None
+        if xla and found is not None:
+            reason = why_not_compiled(found, values)
+        if found is None or reason is not None:
+            raise Unsupported(reason or "")
+        if xla and (steps is None or steps < 1):
+            raise ValueError(f"A compiled call makes a fixed number of steps, got {steps!r}.")
+        self.most = steps if xla else None
+        self.alone = xla or any(is_drawn(each) for each in found.inside)
         with _apart(op.graph), tf.name_scope("fused") as scope:
             self._asked = tf.placeholder_with_default(tf.constant(1, tf.int32), [], "steps")
-            self.done, *self.values = _looped(found, op, values, self._asked, scope)
+            if steps is not None and xla:
+                self.done, *self.values = _compiled(found, op, values, self._asked, steps)
+            else:
+                self.done, *self.values = _looped(found, op, values, self._asked, scope)
         self.op: tf.Operation = self.done.op
         mark(self.op.graph, op, [self.done, *self.values], self._asked)
 
@@ -50,6 +59,8 @@ class Fused:
         """Return the ``feed_dict`` of a call that makes n steps."""
         if n < 1:
             raise ValueError(f"A fused call makes 1 step or more, got {n!r}.")
+        if self.most is not None and n > self.most:
+            raise ValueError(f"This compiled call makes {self.most} steps at most, got {n!r}.")
         return {self._asked: n}
 
 
@@ -65,10 +76,16 @@ def _apart(graph: tf.Graph) -> Iterator[None]:
         yield
 
 
-def is_drawn(operation: tf.Operation) -> bool:
-    """Tell whether it draws from a sequence of random numbers that it keeps itself."""
-    definition = operation.op_def
-    return definition.is_stateful and any(each.name == "seed" for each in definition.attr)
+def _compiled(
+    found: Behind, op: tf.Operation, values: Sequence[tf.Tensor], asked: tf.Tensor, steps: int
+) -> list[tf.Tensor]:
+    parts = halves(found, values)
+    assert isinstance(parts, Halves)  # why_not_compiled has told
+    outside = [output for each in found.outside for output in each.outputs]
+    reason = why_not_compilable(parts, outside, op, values)
+    if reason is not None:
+        raise Unsupported(reason)
+    return program(parts, outside, op, values, asked, steps)
 
 
 def _looped(

@@ -4,7 +4,9 @@ A *step* is a session run that changes the global step. Where no run does, it is
 training operation that has run most often: a GAN that trains two networks in turn counts rounds.
 What trains is read from the graph: whatever applies a gradient to a variable, and, in graphs
 without an optimizer, whatever writes a trainable variable from its own value. Evaluation,
-initialisation and restoring are no steps. All graphs of a process count together.
+initialisation and restoring are no steps. All graphs of a process count together. A run of a
+fused loop (danlu_runtime.fused) is as many steps as it was asked for; who makes such runs asks
+``allowance`` how many may still be made.
 
 With ``DANLU_MAX_STEPS=N`` nothing trains any more after N steps, and the code after the loop
 shall still run: the last save, the export, the test. So loops are ended in their own way:
@@ -40,6 +42,16 @@ def install(tf: object = None) -> None:
 
     watch.start(limit, box)
     ends.install()
+
+
+def allowance() -> int | None:
+    """Return how many steps may still be made under ``DANLU_MAX_STEPS``; None: any number."""
+    if not _installed:
+        return None
+    from danlu_runtime.steps import watch
+
+    current = watch.current()
+    return None if current is None else current.counter.left
 
 
 def _limit(text: str) -> int | None:

@@ -20,14 +20,19 @@ class Counter:
     def reached(self) -> bool:
         return self.limit is not None and self.total >= self.limit
 
-    def add(self, ledger: Ledger, trained: Sequence[Leaf]) -> None:
-        """Count a run that has been made."""
+    @property
+    def left(self) -> int | None:
+        """How many steps may still be made; None: any number."""
+        return None if self.limit is None else max(self.limit - self.total, 0)
+
+    def add(self, ledger: Ledger, trained: Sequence[Leaf], times: int = 1) -> None:
+        """Count a run that has been made; ``times``: how many steps of a loop it was."""
         with self._lock:
             before = ledger.steps
             for trains in {leaf.trains for leaf in trained}:
-                ledger.runs[trains] = ledger.runs.get(trains, 0) + 1
+                ledger.runs[trains] = ledger.runs.get(trains, 0) + times
             if any(leaf.step is not None for leaf in trained):
-                ledger.stepped += 1
+                ledger.stepped += times
             self.total += ledger.steps - before
             self.threads.add(threading.get_ident())
 

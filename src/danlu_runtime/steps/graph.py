@@ -11,6 +11,7 @@ from typing import Any
 from tensorflow.python.training import training_util
 
 from danlu_runtime.steps.fetches import single
+from danlu_runtime.steps.marks import Mark, mark_of
 
 _UPDATE = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]")  # kernels of optimizers
 _ADD = ("AssignAdd", "AssignAddVariableOp")
@@ -28,6 +29,7 @@ class Leaf:
     step: Any = None  # the step counter its run changes: a variable's operation
     reads: Any = None  # the variable whose value it is
     is_operation: bool = False
+    fused: Mark | None = None  # it is a result of several steps
 
 
 NOTHING = Leaf()
@@ -42,6 +44,7 @@ class Ledger:
     counters: dict[Any, Any] = field(default_factory=dict)  # step counter -> what to fetch for it
     runs: dict[frozenset[Any], int] = field(default_factory=dict)
     stepped: int = 0  # runs that changed a step counter
+    base: int | None = None  # the step counter before the first of them, once a loop needs it
     left_out: int = 0
     _idle: set[Any] = field(default_factory=set)  # operations behind which nothing trains
 
@@ -73,6 +76,10 @@ class Ledger:
             return NOTHING  # a SparseTensor, or a fault that the run itself will tell
         operation = getattr(element, "op", element)
         is_operation = operation is element
+        fused = mark_of(operation)
+        if fused is not None:  # its steps are those of the operation that was copied
+            step = self.leaf(fused.op)
+            return Leaf(element, step.trains, step.step, None, is_operation, fused)
         trains, assigns = self._behind(operation)
         counter = self._counter(assigns) if trains else None
         reads = None if is_operation or trains else _variable_read(operation)

@@ -5,7 +5,8 @@ A run that trains nothing costs a look into a dictionary for each of its fetches
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tensorflow.python.client import session as sessions
@@ -36,9 +37,9 @@ class Watch:
         self.rest = Rest(limit, say) if limit is not None else None
         self.broken = False
 
-    def passed(self, session: Any, ledger: Ledger, trained: Sequence[Leaf]) -> None:
+    def passed(self, session: Any, ledger: Ledger, trained: Sequence[Leaf], times: int = 1) -> None:
         """Take note of a run that has trained."""
-        self.counter.add(ledger, trained)
+        self.counter.add(ledger, trained, times)
         if self.progress is None:
             return
         self.progress.passed(self.counter.total)
@@ -89,18 +90,44 @@ def _watched_run(
         return _run(self, fetches, feed_dict, options, run_metadata)
     if not allowed:
         return _leave_out(watch, self, ledger, fetches, feed_dict)
-    values = _run(self, fetches, feed_dict, options, run_metadata)
+    fused = next((leaf.fused for leaf in training if leaf.fused is not None), None)
+    if fused is None:
+        times, values = 1, _run(self, fetches, feed_dict, options, run_metadata)
+    else:
+        times = fused.times(feed_dict)
+        with _told_if_it_ends_early(watch, self, ledger, training):
+            values = _run(self, fetches, feed_dict, options, run_metadata)
     if training:
-        _after(watch, self, ledger, training)
+        _after(watch, self, ledger, training, times)
         _keep(watch, fetches, values)
     elif ledger.left_out and watch.rest is not None and not getattr(_truth, "told", False):
         return watch.rest.pretend(ledger, fetches, values)
     return values
 
 
-def _after(watch: Watch, session: Any, ledger: Ledger, training: Sequence[Leaf]) -> None:
+@contextmanager
+def _told_if_it_ends_early(
+    watch: Watch, session: Any, ledger: Ledger, training: Sequence[Leaf]
+) -> Iterator[None]:
+    """Count what a loop has done that fails, as at the end of the data: its step counter tells."""
+    if ledger.base is None:
+        step = _global_step(session, ledger, training)
+        ledger.base = None if step is None else step - ledger.stepped
     try:
-        watch.passed(session, ledger, training)
+        yield
+    except errors.OpError:
+        step = _global_step(session, ledger, training) if ledger.base is not None else None
+        made = 0 if step is None else step - ledger.base - ledger.stepped  # type: ignore[operator]
+        if made > 0:
+            _after(watch, session, ledger, training, made)
+        raise
+
+
+def _after(
+    watch: Watch, session: Any, ledger: Ledger, training: Sequence[Leaf], times: int = 1
+) -> None:
+    try:
+        watch.passed(session, ledger, training, times)
     except Exception as error:
         watch.trouble(error)
 
@@ -169,10 +196,11 @@ def _watched_make_callable(
 @functools.wraps(_from_options)
 def _watched_from_options(self: Any, callable_options: Any) -> Any:
     names = [*callable_options.target, *callable_options.fetch]
-    return _counted(self, names, _from_options(self, callable_options))
+    feeds = list(callable_options.feed)
+    return _counted(self, names, _from_options(self, callable_options), feeds)
 
 
-def _counted(session: Any, fetches: Any, made: Any) -> Any:
+def _counted(session: Any, fetches: Any, made: Any, feeds: Sequence[str] = ()) -> Any:
     watch = current()
     if watch is None:
         return made
@@ -182,19 +210,26 @@ def _counted(session: Any, fetches: Any, made: Any) -> Any:
     except Exception as error:
         watch.trouble(error)
         return made
-    return _Counted(session, ledger, training, made) if training else made
+    return _Counted(session, ledger, training, made, feeds) if training else made
 
 
 class _Counted:
     """A step that was prepared once: Keras trains by these."""
 
     def __init__(
-        self, session: Any, ledger: Ledger, training: Sequence[Leaf], made: Callable[..., Any]
+        self,
+        session: Any,
+        ledger: Ledger,
+        training: Sequence[Leaf],
+        made: Callable[..., Any],
+        feeds: Sequence[str],
     ) -> None:
         self._session = session
         self._ledger = ledger
         self._training = training
         self._made = made
+        self._feeds = feeds
+        self._fused = next((leaf.fused for leaf in training if leaf.fused is not None), None)
         self._values: Any = _NO_RESULT
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -207,7 +242,8 @@ class _Counted:
             watch.rest.count(self._training[0].trains, lambda: False, patience=2)
             return self._values
         values = self._made(*args, **kwargs)
-        _after(watch, self._session, self._ledger, self._training)
+        times = self._fused.times(dict(zip(self._feeds, args, strict=False))) if self._fused else 1
+        _after(watch, self._session, self._ledger, self._training, times)
         if watch.rest is not None:
             self._values = values
         return values

@@ -69,7 +69,7 @@ def test_what_is_drawn_without_a_seed_differs_from_step_to_step(tf):
     with tf.control_dependencies([write]):
         op = place.assign_add(1).op
     fused = Fused(op, [])
-    assert fused.draws
+    assert fused.alone
 
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())

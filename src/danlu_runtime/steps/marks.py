@@ -13,24 +13,22 @@ class Mark:
 
     op: Any
     asked: Any
-    fixed: int | None = None  # it makes so many, whatever is fed
 
     def times(self, feeds: Mapping[Any, Any] | None) -> int:
-        if self.fixed is not None:
-            return self.fixed
+        """Return how many steps a run with these feeds makes."""
         for fed, value in (feeds or {}).items():
             if fed is self.asked or fed == self.asked.name:
                 return int(value)
         return 1
 
 
-def mark(graph: Any, op: Any, tensors: Sequence[Any], asked: Any, fixed: int | None = None) -> None:
+def mark(graph: Any, op: Any, tensors: Sequence[Any], asked: Any) -> None:
     """Remember that ``tensors`` are results of several steps of ``op``."""
     if not hasattr(graph, _PLACE):
         setattr(graph, _PLACE, {})
     marks = getattr(graph, _PLACE)
     for tensor in tensors:
-        marks[tensor.op] = Mark(op, asked, fixed)
+        marks[tensor.op] = Mark(op, asked)
 
 
 def mark_of(operation: Any) -> Mark | None:
