@@ -1,0 +1,109 @@
+"""Many steps in one call give what single steps give."""
+
+import numpy as np
+import pytest
+
+from mox_checkpoints import values_in
+
+
+def network(mox, tf, dropout=False):
+    def model_fn(inputs, mode):
+        x, y = inputs
+        hidden = tf.layers.dense(
+            tf.reshape(x, [-1, 1]), 8, tf.nn.relu,
+            kernel_initializer=tf.glorot_uniform_initializer(seed=3),
+        )  # fmt: skip
+        hidden = tf.layers.batch_normalization(hidden, training=mode == "TRAIN")
+        if dropout:
+            hidden = tf.nn.dropout(hidden, keep_prob=0.5, seed=5)
+        guess = tf.layers.dense(hidden, 1, kernel_initializer=tf.ones_initializer())
+        loss = tf.reduce_mean(tf.square(tf.squeeze(guess, 1) - y))
+        return mox.ModelSpec(loss=loss, log_info={"loss": loss})
+
+    return model_fn
+
+
+def runs(session_runs):
+    """Count the calls that train."""
+    return len(session_runs)
+
+
+@pytest.fixture
+def calls(tf, monkeypatch):
+    """Every call of a session while a test runs."""
+    seen = []
+    if tf is not None:
+        kind = tf.train.MonitoredSession
+        run = kind.run
+
+        def counted(self, *args, **kwargs):
+            seen.append(args)
+            return run(self, *args, **kwargs)
+
+        monkeypatch.setattr(kind, "run", counted)
+    return seen
+
+
+@pytest.mark.parametrize("dropout", [False, True], ids=["plain", "dropout with a seed"])
+def test_the_values_are_bit_equal(program, mox, tf, calls, monkeypatch, tmp_path, dropout):
+    given = {
+        "model_fn": network(mox, tf, dropout),
+        "optimizer_fn": mox.get_optimizer_fn("adam", learning_rate=0.01),
+        "max_number_of_steps": 123,
+        "save_model_steps": 50,
+    }
+    program.run(**given, log_dir=str(tmp_path / "many"))
+    many = len(calls)
+    monkeypatch.setattr("moxing.tensorflow.executor.training_run._fused", lambda *given: None)
+    program.run(**given, log_dir=str(tmp_path / "single"))
+
+    assert many < 123 / 4
+    assert len(calls) - many == 123
+    single, fused = values_in(tf, tmp_path / "single"), values_in(tf, tmp_path / "many")
+    assert single.keys() == fused.keys()
+    for name in single:
+        np.testing.assert_array_equal(fused[name], single[name], err_msg=name)
+
+
+def test_lines_and_curves_are_the_same(program, mox, tf, said, monkeypatch, tmp_path):
+    given = {
+        "model_fn": network(mox, tf),
+        "optimizer_fn": mox.get_optimizer_fn("sgd", learning_rate=0.01),
+        "max_number_of_steps": 40,
+        "save_summary_steps": 15,
+    }
+    program.run(**given, log_dir=str(tmp_path / "many"))
+    many = [line.split("\t")[::2] for line in said() if "global step" in line]
+    monkeypatch.setattr("moxing.tensorflow.executor.training_run._fused", lambda *given: None)
+    program.run(**given, log_dir=str(tmp_path / "single"))
+    single = [line.split("\t")[::2] for line in said() if "global step" in line]
+
+    assert many == single
+    assert curve(tf, tmp_path / "many") == curve(tf, tmp_path / "single")
+    assert [step for step, _ in curve(tf, tmp_path / "many")] == [0, 15, 30]
+
+
+def curve(tf, log_dir):
+    (events,) = log_dir.glob("events*")
+    return [
+        (event.step, value.simple_value)
+        for event in tf.train.summary_iterator(str(events))
+        for value in event.summary.value
+        if value.tag == "loss"
+    ]
+
+
+def test_a_training_ends_with_its_data(program, mox, tf, tmp_path):
+    program.epochs = 3
+
+    program.run(log_dir=str(tmp_path), max_number_of_steps=10**9)
+
+    assert values_in(tf, tmp_path)["global_step"] == 3 * 64 / 8
+
+
+def test_a_hook_of_the_user_makes_steps_single(program, mox, tf, calls):
+    program.hooks = lambda **_: [tf.train.SessionRunHook()]
+
+    program.run(max_number_of_steps=30)
+
+    assert len(calls) == 30
