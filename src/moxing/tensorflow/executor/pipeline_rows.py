@@ -5,12 +5,10 @@ bit depends on how many values a processor takes at once. For each operation the
 needs for that, and how it is written for a batch.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
-
-Build = Callable[[tf.Operation, Sequence[tf.Tensor], int], list[tf.Tensor]]
 
 _ONE = frozenset({"Cast", "Identity", "StopGradient", "Neg", "Abs", "Sign", "Square", "Floor"})
 _ONE |= {"Ceil", "LogicalNot", "AsString", "DecodeRaw", "StringLength", "StringToNumber"}
@@ -19,6 +17,8 @@ _TWO = frozenset({"Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum",
 _TWO |= {"NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr"}
 _SHAPES = frozenset({"Reshape", "ExpandDims", "Squeeze"})
 _DRAWN = frozenset({"RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal"})
+# Those that name axes, and how many of their inputs are data: the rest are the axes.
+_AXES = {"Pack": None, "ConcatV2": -1, "Transpose": 1}
 # Computed in another type and rounded: when, is the processor's choice.
 _UNEVEN = (tf.float16, tf.bfloat16, tf.complex64, tf.complex128)
 
@@ -34,6 +34,8 @@ def goes_by_batches(operation: tf.Operation, moving: Collection[tf.Operation]) -
         return _broadcasts_alike(operation.inputs, moved)
     if operation.type in _SHAPES:
         return operation.outputs[0].shape.is_fully_defined() and not any(moved[1:])
+    if operation.type in _AXES:
+        return all(moved[: _AXES[operation.type]]) and _axis(operation) is not None
     if operation.type == "GatherV2":
         return moved == [False, True, False] and _by_rows(operation)
     if operation.type == "LookupTableFindV2":
@@ -50,7 +52,25 @@ def for_a_batch(
     if operation.type in _DRAWN:
         shape = tf.constant([size, *operation.outputs[0].shape.as_list()], inputs[0].dtype)
         inputs = [shape, *inputs[1:]]
+    if operation.type in _AXES:
+        return [_along_axes(operation, inputs)]
     return _again(operation, inputs)
+
+
+def _along_axes(operation: tf.Operation, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
+    axis = _axis(operation)
+    if operation.type == "Transpose":
+        return tf.transpose(inputs[0], [0, *(axis + 1)])
+    later = int(axis) + (axis >= 0)  # one below zero is counted from the end
+    if operation.type == "Pack":
+        return tf.stack(list(inputs), later)
+    return tf.concat(list(inputs[:-1]), later)
+
+
+def _axis(operation: tf.Operation) -> Any:
+    if operation.type == "Pack":
+        return operation.get_attr("axis")
+    return tf.get_static_value(operation.inputs[-1])
 
 
 def _again(operation: tf.Operation, inputs: Sequence[tf.Tensor]) -> list[tf.Tensor]:

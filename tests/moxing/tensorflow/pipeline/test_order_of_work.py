@@ -31,6 +31,9 @@ BY_BATCHES = {
     "raw": lambda tf, x, n, t: tf.reshape(tf.decode_raw(t, tf.uint8), [5]),
     "gathered": lambda tf, x, n, t: tf.gather(tf.constant(VALUES * 3), n),
     "table": lambda tf, x, n, t: (table(tf).lookup(t), n),
+    "stacked": lambda tf, x, n, t: (tf.stack([x, -x]), tf.stack([x, x / 3], -1), tf.stack([n, n])),
+    "joined": lambda tf, x, n, t: (tf.concat([x, x * 2], 0), tf.concat([x, -x], -1)),
+    "turned": lambda tf, x, n, t: (tf.transpose(x), tf.transpose(-x, [0, 1])),
     "clipped": lambda tf, x, n, t: tf.clip_by_value(x, -10.0, 10.0),
 }
 
@@ -53,6 +56,7 @@ ONE_ELEMENT = {
     "a larger constant": lambda tf, x, n, t: tf.cast(n, tf.float32) * tf.ones([3]),
     "another shape": lambda tf, x, n, t: x[0] * x,
     "half the bits": lambda tf, x, n, t: tf.cast(x, tf.float16) / 3,
+    "beside a constant": lambda tf, x, n, t: tf.stack([x, tf.ones([4, 3])]),
     "one hot in front": lambda tf, x, n, t: tf.one_hot([n, n], 23, axis=0),
     "gathered columns": lambda tf, x, n, t: tf.gather(tf.constant(VALUES.T), n, axis=2),
 }

@@ -223,11 +223,19 @@ def test_a_failed_check_fails_the_step(tf, runs):
 
 
 def test_devices_of_the_program_do_not_bind_the_pipeline(tf, runs):
+    """tf.data runs on the CPU; the program has been placed for TensorFlow 1's own queues."""
+
     def input_fn():
         with tf.device("/gpu:3"):
-            return numbers(tf) * 2
+            return tf.exp(tf.cast(numbers(tf), tf.float32))
 
-    np.testing.assert_array_equal(runs.taken(input_fn, 1), [[[[0, 2, 4, 6]]]])
+    assert len(runs.taken(input_fn)) == 5
+    with tf.Graph().as_default() as graph:
+        runs.batches(input_fn)
+        functions = graph.as_graph_def().library.function
+    copied = [f for f in functions if f.signature.name.startswith("input_")]
+    assert {node.op for f in copied for node in f.node_def} >= {"Cast", "Exp"}
+    assert {node.device for f in copied for node in f.node_def} == {""}
 
 
 def test_texts(tf, runs):
@@ -237,3 +245,61 @@ def test_texts(tf, runs):
 
     first, *_ = runs.same(input_fn)
     assert first[0][1] == "1字".encode()
+
+
+def test_a_tensor_may_be_returned_twice_and_another_not_at_all(tf, runs):
+    def input_fn():
+        data = tf.data.Dataset.range(8).map(lambda x: (x, tf.range(x), tf.as_string(x)))
+        x, _, text = data.make_one_shot_iterator().get_next()
+        y = tf.exp(tf.cast(x, tf.float32))
+        return {"a": x, "b": [x, y, y], "text": text}
+
+    runs.same(input_fn)
+
+
+def test_operations_placed_beside_the_iterator(tf, runs):
+    def input_fn():
+        x = tf.cast(numbers(tf), tf.float32)
+        with tf.colocate_with(x.op.inputs[0].op):
+            return tf.exp(x)
+
+    runs.same(input_fn)
+    assert runs.ways(input_fn) == DATASET
+
+
+def test_examples_with_words_of_any_number(tf, runs):
+    def example(number):
+        words = [b"w%d" % word for word in range(number % 4)]
+        feature = {
+            "words": tf.train.Feature(bytes_list=tf.train.BytesList(value=words)),
+            "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[number])),
+        }
+        return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
+
+    def input_fn():
+        data = tf.data.Dataset.from_tensor_slices([example(number) for number in range(10)])
+        features = {
+            "words": tf.VarLenFeature(tf.string),
+            "label": tf.FixedLenFeature([1], tf.int64),
+        }
+        found = tf.parse_single_example(data.make_one_shot_iterator().get_next(), features)
+        return tf.sparse_tensor_to_dense(found["words"], ""), found["label"]
+
+    runs.same(input_fn)
+    assert runs.ways(input_fn) == DATASET
+
+
+def test_a_summary_of_the_elements_does_not_take_them_from_the_model(tf, runs):
+    with tf.Graph().as_default():
+
+        def input_fn():
+            x = tf.cast(numbers(tf), tf.float32)
+            tf.summary.scalar("x", x)
+            return x
+
+        made = runs.batches(input_fn)
+        with tf.Session() as session:
+            session.run(made.initializer)
+            for first in (0, 4, 8):
+                session.run(tf.summary.merge_all())
+                assert session.run(made.per_clone)[0][0][0] == first
