@@ -92,6 +92,16 @@ def launches(person, program, *, code=0, env=(), before=()):
     return done.stdout if code == 0 else done.stdout + done.stderr
 
 
+def hears(client, line):
+    """Read what a program prints up to a line, and return that."""
+    heard = []
+    for text in client.stdout:
+        heard.append(text)
+        if text == line:
+            return heard
+    raise AssertionError(f"{line!r} was not printed, but: {heard}")
+
+
 def code(person, text, folder="code"):
     path = person.folder / folder / "train.py"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -273,8 +283,7 @@ def test_attach_goes_on_after_client_and_server_were_killed(person):
         stdout=subprocess.PIPE,
         text=True,
     )
-    heard = iter(client.stdout.readline, "line 2\n")
-    assert "line 1\n" in list(heard)
+    assert "line 1\n" in hears(client, "line 2\n")
 
     client.kill()
     client.wait()
@@ -310,7 +319,7 @@ def test_an_interrupt_detaches_and_the_job_goes_on(person):
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert list(iter(client.stdout.readline, "begun\n"))
+    hears(client, "begun\n")
 
     client.send_signal(signal.SIGINT)
     said, told = client.communicate(timeout=60)
