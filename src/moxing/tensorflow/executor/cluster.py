@@ -10,16 +10,23 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor import cluster_server
-from moxing.tensorflow.executor.cluster_attendance import Attendance
+from moxing.tensorflow.executor.cluster_attendance import (
+    FINISHED,
+    GONE,
+    HERE,
+    Attendance,
+    Marks,
+)
 from moxing.tensorflow.executor.cluster_hosts import Peer, faults, listed
 from moxing.tensorflow.executor.cluster_reach import Wait
 from moxing.tensorflow.executor.cluster_session import ChiefCreator, WorkerCreator
+from moxing.tensorflow.executor.cluster_stop import Farewell, StopTogether
 from moxing.tensorflow.executor.cluster_sync import (
     ChiefCounts,
     SynchronousHook,
     SynchronousOptimizer,
 )
-from moxing.tensorflow.executor.cluster_watch import WaitForWorkers, Watch
+from moxing.tensorflow.executor.cluster_watch import Watch, wait_until
 from moxing.tensorflow.executor.flags import get_flag
 
 _PLACED = ("Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable")
@@ -92,13 +99,13 @@ class Cluster:
         attendance = self._attendance(config, self.index)
         wait = Wait()
         known: set[int] = set()
-        for ended in attendance.changes():
-            for worker in sorted(ended - known):
-                tf.logging.info("worker %d has ended.", worker)
-            known = ended
-            if len(known) == len(self.workers):
-                break
-            wait.pause()
+        with attendance.open() as marks:
+            while len(known) < len(self.workers):
+                gone = marks.at(GONE)
+                for worker in sorted(gone - known):
+                    tf.logging.info("worker %d has ended.", worker)
+                known = gone
+                wait.pause()
         tf.logging.info("Every worker has ended, and so does %s.", own)
 
     def start(self, config: tf.ConfigProto) -> str:
@@ -111,6 +118,7 @@ class Cluster:
         """Be around all that is built: what one run leaves on the servers is not the next one's."""
         with (
             tf.get_default_graph().container(self._container),
+            tf.device(self.devices()),
             tf.variable_creator_scope(self._keep_local),
         ):
             yield
@@ -153,25 +161,30 @@ class Cluster:
         hooks: Sequence[Any] = (),
         chief_only_hooks: Sequence[Any] = (),
         checkpoint_dir: str | None = None,
+        decided: Callable[[], bool] = lambda: False,
+        shared: bool = False,
     ) -> tf.train.MonitoredSession:
         """Return a session of this worker; the chief's gives the variables their values.
 
         ``checkpoint_dir``: where they are when the servers were lost in the middle of it.
+        ``decided`` tells at the end whether this worker has decided that all stop; ``shared``:
+        hooks decide that too. With steps together, one that ends always ends the others.
         """
         target = self.start(config)
         config = self._seeing(config, *self._seen)
         hooks = [Watch(self._others), *(chief_only_hooks if self.is_chief else ()), *hooks]
+        if len(self.workers) > 1 and not self.steps_together:
+            stop = StopTogether(decided, shared, self.is_chief)
+            hooks = [Farewell(stop, self._let_finish), *hooks, stop]
         given = (target, config, scaffold, self._needed(), lambda: Wait(self.timeout))
         creator: Any
         if self.is_chief:
             creator = ChiefCreator(*given, checkpoint_dir=checkpoint_dir)
-            if not self.steps_together:
-                workers = [peer for peer in self._others if peer.job == "worker"]
-                hooks.insert(0, WaitForWorkers(self._attendance(config), workers))
         else:
             creator = WorkerCreator(*given)
         session = tf.train.MonitoredSession(creator, hooks)
-        self._attendance(config).joins(self.index)
+        with self._marks() as marks:
+            marks.write(self.index, HERE)
         return session
 
     def leave(self) -> None:
@@ -179,10 +192,20 @@ class Cluster:
 
         A chief that does not answer is not waited for: it did not end as it should.
         """
-        attendance = self._attendance(self._seeing(tf.ConfigProto(), *self._seen))
-        attendance.leaves(self.index)
-        if not self.is_chief:
-            WaitForWorkers(attendance, [self._workers[0]]).end(None)
+        with self._marks() as marks:
+            if not self.is_chief:
+                marks.write(self.index, FINISHED)
+                wait_until(GONE, self._workers[:1], marks)
+            marks.write(self.index, GONE)
+
+    def _let_finish(self) -> None:
+        """For the chief, before its last checkpoint: the others' last steps belong into it."""
+        if self.is_chief:
+            with self._marks() as marks:
+                wait_until(FINISHED, self._workers[1:], marks)
+
+    def _marks(self) -> contextlib.AbstractContextManager[Marks]:
+        return self._attendance(self._seeing(tf.ConfigProto(), *self._seen)).open()
 
     def _needed(self) -> list[Peer]:
         """Return who must be there before a session can be."""

@@ -1,4 +1,4 @@
-"""Who of the workers has ended: kept on every parameter server, which ends when all have."""
+"""How far each worker is: kept on every parameter server, which ends when all are gone."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-_HERE, _ENDED = 1, 2  # 0: not seen yet
+HERE, FINISHED, GONE = 1, 2, 3  # 0: not seen yet; finished: it has done its last step
 
 
 class Attendance:
@@ -30,33 +30,29 @@ class Attendance:
                 for same in zip(*marks, strict=True)
             ]
 
-    def joins(self, worker: int) -> None:
-        self._run(self._write[worker], {self._given: _HERE})
+    @contextlib.contextmanager
+    def open(self) -> Iterator["Marks"]:
+        """Give the marks, by one session: a new one would wait for ever for a server that ended."""
+        with tf.Session(self._target, graph=self._graph, config=self._config) as session:
+            yield Marks(session, self._read, self._write, self._given)
 
-    def leaves(self, worker: int) -> None:
-        """Say that a worker has ended as it should. The servers may be gone right after it."""
-        with contextlib.suppress(tf.errors.UnavailableError, tf.errors.AbortedError):
-            self._run(self._write[worker], {self._given: _ENDED})
 
-    def ended(self) -> set[int]:
-        """Return the workers that have ended, as the first of the servers knows it."""
-        return self._ended(self._run(self._read))
+class Marks:
+    """The marks as long as a session is open."""
 
-    def changes(self) -> Iterator[set[int]]:
-        """Yield the workers that have ended, over and over."""
-        with self._session() as session:
-            while True:
-                yield self._ended(session.run(self._read))
+    def __init__(self, session: Any, read: list[Any], write: list[Any], given: Any) -> None:
+        self._session = session
+        self._read = read
+        self._write = write
+        self._given = given
 
-    def _ended(self, marks: list[int]) -> set[int]:
-        return {worker for worker, mark in enumerate(marks) if mark == _ENDED}
+    def write(self, worker: int, mark: int) -> None:
+        self._session.run(self._write[worker], {self._given: mark})
 
-    def _run(self, fetches: Any, feeds: Any = None) -> Any:
-        with self._session() as session:
-            return session.run(fetches, feeds)
-
-    def _session(self) -> tf.Session:
-        return tf.Session(self._target, graph=self._graph, config=self._config)
+    def at(self, least: int) -> set[int]:
+        """Return the workers that are as far, as the first of the servers knows it."""
+        marks = self._session.run(self._read)
+        return {worker for worker, mark in enumerate(marks) if mark >= least}
 
 
 def _mark(server: int, worker: int) -> Any:

@@ -120,11 +120,15 @@ class WorkerCreator(_Creator):
     """Waits for the chief."""
 
     def _prepare(self, session: Any, wait: Wait) -> None:
-        while not self._gate.is_open(session) or _names(
-            session, self._scaffold.ready_for_local_init_op
-        ):
-            wait.more("worker 0, the chief, to prepare the variables")
+        while missing := self._missing(session):
+            wait.more(f"worker 0, the chief, to prepare {missing}")
         self._finish(session)
+
+    def _missing(self, session: Any) -> str:
+        if not self._gate.is_open(session):
+            return "the variables"
+        names = _names(session, self._scaffold.ready_for_local_init_op)
+        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _names(session: Any, operation: Any) -> list[str]:

@@ -7,11 +7,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.cluster_attendance import Attendance
+from moxing.tensorflow.executor.cluster_attendance import Marks
 from moxing.tensorflow.executor.cluster_hosts import Peer
 from moxing.tensorflow.executor.cluster_reach import Wait, answers
 
-_GONE = (tf.errors.AbortedError, tf.errors.UnavailableError)
 _LOOK = 5.0
 _PATIENCE = 15.0
 _NEXT_WORD = 60.0
@@ -55,24 +54,12 @@ class Watch(tf.train.SessionRunHook):
                 )
 
 
-class WaitForWorkers(tf.train.SessionRunHook):
-    """Lets workers finish, before the chief's last checkpoint for one: each has its own pace.
-
-    One that does not answer is not waited for.
-    """
-
-    def __init__(self, attendance: Attendance, others: Sequence[Peer]) -> None:
-        self._attendance = attendance
-        self._others = others
-
-    def end(self, session: Any) -> None:
-        wait = Wait()
-        while True:
-            try:
-                ended = self._attendance.ended()
-            except _GONE:
-                return  # the servers have: everybody has ended
-            left = [peer for peer in self._others if peer.index not in ended and answers(peer)]
-            if not left:
-                return
-            wait.more(f"{', '.join(map(str, left))} to end")
+def wait_until(mark: int, workers: Sequence[Peer], marks: Marks) -> None:
+    """Let workers get as far at their own pace; one that does not answer is not waited for."""
+    wait = Wait()
+    while True:
+        there = marks.at(mark)
+        left = [peer for peer in workers if peer.index not in there and answers(peer)]
+        if not left:
+            return
+        wait.more(f"{', '.join(map(str, left))} to end")

@@ -27,8 +27,11 @@ from moxing.tensorflow.executor.sharing import Sharing
 from moxing.tensorflow.executor.summaries import Writer
 
 
-def evaluate(request: Request) -> dict[str, float]:
-    """Run a model with the values of a checkpoint; return the means of its log_info."""
+def evaluate(request: Request, writes: bool = True) -> dict[str, float]:
+    """Run a model with the values of a checkpoint; return the means of its log_info.
+
+    ``writes``: this process is the one whose files are kept.
+    """
     if request.inter_mode:
         tf.logging.warning("inter_mode is for run_mode TRAIN: it is left out here.")
     found = restoring.source(request.log_dir, request.checkpoint_path)
@@ -40,7 +43,7 @@ def evaluate(request: Request) -> dict[str, float]:
     placed = placement()
     with new_graph() as graph:
         model = build(request, request.run_mode, graph, Sharing(), placed)
-        export = Export(request, model.inputs[0]) if request.export else None
+        export = Export(request, model.inputs[0]) if request.export and writes else None
         usual = _usual(request, model)
         speed = Speed(request.batch_size, placed.clones)
         lines = EvaluationLines(request.log_every, speed, request.batch_size, placed.clones)
@@ -50,7 +53,7 @@ def evaluate(request: Request) -> dict[str, float]:
         hooks = [*joining(model, None), loop.hook()]
         with open_session(ready, configuration(placed), hooks) as session:
             loop.run(session)
-    if request.log_dir and lines.means:
+    if request.log_dir and lines.means and writes:
         _keep(request.log_dir, loop.moment.global_step, lines.means)
     if export is not None:
         assert start.taken is not None

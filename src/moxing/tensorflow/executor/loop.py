@@ -84,6 +84,8 @@ class Loop:
 
     def end(self, session: Any) -> None:
         self.moment.session = session
+        if STEP in self._usual:  # the data may have ended within a call; other workers count too
+            self.moment.global_step = int(session.run(tf.train.get_global_step(session.graph)))
         for part in self._parts:
             part.end(self.moment)
 

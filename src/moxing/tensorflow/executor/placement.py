@@ -23,7 +23,7 @@ class Placement:
     def model(self, clone: int) -> Any:
         """Return where a clone's model is: for ``tf.device``."""
         if self.clones == 1:
-            return None
+            return ""  # None would undo what a cluster places around it
         return _on(f"/device:{self.kind}:{clone}")
 
     def inputs(self) -> Any:

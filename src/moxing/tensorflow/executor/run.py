@@ -5,6 +5,7 @@ from typing import Any
 
 from moxing.tensorflow.executor import evaluating, training_run
 from moxing.tensorflow.executor import request as requests
+from moxing.tensorflow.executor.cluster import Cluster
 from moxing.tensorflow.executor.logs import tell_steps
 from moxing.tensorflow.executor.request import USE_DEFAULT
 
@@ -36,7 +37,13 @@ def run(
     """
     request = requests.read(dict(locals()))
     tell_steps()
-    if request.trains:
-        training_run.train(request)
+    cluster = Cluster.of_flags()
+    if cluster is not None and cluster.is_server:
+        if request.trains:
+            cluster.serve()
         return None
-    return evaluating.evaluate(request)
+    if request.trains:
+        training_run.train(request, cluster)
+        return None
+    # Every worker has the values of the checkpoint itself, and evaluates what it is given.
+    return evaluating.evaluate(request, writes=cluster is None or cluster.is_chief)

@@ -1,4 +1,4 @@
-"""The graph and the session of a run on this machine."""
+"""The graph and the session of a run."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -6,20 +6,25 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.tensorflow.executor.cluster import Cluster
 from moxing.tensorflow.executor.flags import get_flag
 from moxing.tensorflow.executor.restoring import Restorer
 from moxing.tensorflow.executor.run_graph import RunGraph
 
 
 @contextlib.contextmanager
-def new_graph() -> Iterator[RunGraph]:
+def new_graph(cluster: Cluster | None = None) -> Iterator[RunGraph]:
     """Give a graph with a step counter; the user's own default graph is left as it is.
 
     Variables are resources: their reads and writes keep their order in a call of many steps.
     """
     graph = RunGraph()
     graph.seed = tf.get_default_graph().seed  # what tf.set_random_seed has set
-    with graph.as_default(), tf.variable_scope(tf.get_variable_scope(), use_resource=True):
+    with (
+        graph.as_default(),
+        cluster.building() if cluster else contextlib.nullcontext(),
+        tf.variable_scope(tf.get_variable_scope(), use_resource=True),
+    ):
         tf.train.get_or_create_global_step()
         yield graph
 

@@ -1,16 +1,17 @@
 """A run that trains: builds the graph, steps to the end, exports."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from danlu_runtime.fused import Fused, why_not
 from moxing.tensorflow.executor import restoring
+from moxing.tensorflow.executor.cluster import Cluster
 from moxing.tensorflow.executor.export import Export
 from moxing.tensorflow.executor.flags import get_flag
-from moxing.tensorflow.executor.hooks import PlateauLREarlyStoppingHook
+from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook, PlateauLREarlyStoppingHook
 from moxing.tensorflow.executor.inter import InterMode, Rate
 from moxing.tensorflow.executor.logs import BATCH, LOG, Speed, StepRate, TrainingLines
 from moxing.tensorflow.executor.loop import STEP, Loop
@@ -46,31 +47,55 @@ class _Built:
     rate: Any  # the learning rate: a number or a tensor
     scale: Rate | None
     slots: list[Any]
+    together: list[Any]  # hooks of workers that do their steps together
 
 
-def train(request: Request) -> None:
+def train(request: Request, cluster: Cluster | None = None) -> None:
     """Train to the last step; then write the model, where one is asked for."""
+    if cluster is not None and not cluster.is_chief:
+        # The chief alone reads and writes checkpoints, and all else below log_dir.
+        request = replace(request, log_dir=None, checkpoint_path=None, export=None)
     placed = placement()
-    with new_graph() as graph:
-        built = _build(request, graph, placed)
+    with new_graph(cluster) as graph:
+        built = _build(request, graph, placed, cluster)
         export = Export(request, built.model.inputs[0]) if request.export else None
         found = restoring.source(request.log_dir, request.checkpoint_path)
         start = Start(restoring.Restorer(found, tf.global_variables(), built.slots))
         saver = tf.train.Saver(save_relative_paths=True)
         joined = joining(built.model, built.inter)
-        parts = _parts(request, built, placed, saver, start, found)
-        fused = None if joined else _fused(request, built)
+        parts = _parts(request, built, placed, saver, start, found, cluster)
+        fused = None if joined or cluster else _fused(request, built)
         loop = Loop(built.usual, parts, request.max_steps, fused)
         ready = scaffold(start, _initializers(built), saver)
         config = configuration(placed)
-        with open_session(ready, config, [*joined, loop.hook()]) as session:
+        hooks = [*built.together, *joined, loop.hook()]
+        with _session(request, built, cluster, loop, ready, config, hooks) as session:
             loop.run(session)
     if export is not None:
         assert request.log_dir is not None
         export.write(restoring.checkpoints(request.log_dir)[0])
+    if cluster is not None:
+        cluster.leave()
 
 
-def _build(request: Request, graph: Any, placed: Any) -> _Built:
+def _session(
+    request: Request, built: _Built, cluster: Cluster | None, loop: Loop, *given: Any
+) -> tf.train.MonitoredSession:
+    if cluster is None:
+        return open_session(*given)
+    shared = any(
+        isinstance(hook, AggregativeSessionRunHook) and hook.support_sync_workers()
+        for hook in built.model.first.hooks
+    )
+    return cluster.session(
+        *given,
+        checkpoint_dir=request.log_dir,
+        decided=lambda: loop.moment.stop,
+        shared=shared,
+    )
+
+
+def _build(request: Request, graph: Any, placed: Any, cluster: Cluster | None) -> _Built:
     sharing = Sharing()
     model = build(request, ModeKeys.TRAIN, graph, sharing, placed)
     inter = None
@@ -79,6 +104,8 @@ def _build(request: Request, graph: Any, placed: Any) -> _Built:
     of_model = {id(each) for each in tf.global_variables()}
     made = optimizers(request.optimizer_fns, len(model.first.losses))
     scale = _scale(model, made)
+    rate = learning_rate_of(made[0])
+    made, together = _together(model, made, cluster)
     op = train_op(model, made, placed, tf.train.get_global_step())
     slots = [each for each in tf.global_variables() if id(each) not in of_model]
     with tf.control_dependencies([op]):
@@ -87,7 +114,19 @@ def _build(request: Request, graph: Any, placed: Any) -> _Built:
         usual[LOG + name] = tensor
     if request.batch_size is None:
         usual[BATCH] = tf.shape(tensors_of(model.inputs[0])[0])[0]
-    return _Built(model, inter, usual, op, learning_rate_of(made[0]), scale, slots)
+    return _Built(model, inter, usual, op, rate, scale, slots, together)
+
+
+def _together(
+    model: Model, made: Sequence[Any], cluster: Cluster | None
+) -> tuple[list[Any], list[Any]]:
+    """Return optimizers that work as the cluster does, and the hooks they need."""
+    if cluster is None:
+        return list(made), []
+    if cluster.steps_together and not cluster.is_chief:
+        model.updates = []  # moving averages move once in a step
+    joined, hooks = zip(*map(cluster.synchronized, made), strict=True)
+    return list(joined), [hook for each in hooks for hook in each]
 
 
 def _scale(model: Model, made: Sequence[Any]) -> Rate | None:
@@ -115,7 +154,13 @@ def _fused(request: Request, built: _Built) -> Fused | None:
 
 
 def _parts(
-    request: Request, built: _Built, placed: Any, saver: Any, start: Start, found: Any
+    request: Request,
+    built: _Built,
+    placed: Any,
+    saver: Any,
+    start: Start,
+    found: Any,
+    cluster: Cluster | None,
 ) -> list[Part]:
     """Return what is done beside the steps, in the order it is done in one of them."""
     parts: list[Part] = [_Beginning(request, start)]
@@ -132,8 +177,10 @@ def _parts(
     if built.inter is not None:
         wanted = evaluations(built.model, built.inter)
         write = Evaluated(request.log_dir).write
-        if wanted:
-            parts.append(InterMode(wanted, built.inter, placed.clones, write, built.scale))
+        if wanted and (cluster is None or cluster.is_chief):
+            workers = len(cluster.workers) if cluster and cluster.steps_together else 1
+            replicas = placed.clones * workers
+            parts.append(InterMode(wanted, built.inter, replicas, write, built.scale))
     else:
         evaluations(built.model, None)  # a hook that needs the other mode says so
     return parts
@@ -179,6 +226,9 @@ class _Beginning(Part):
         last = self._request.max_steps
         if moment.global_step < last:
             tf.logging.info("Running will end at step: %d", last)
+            return
+        if self._start.taken is None:
+            tf.logging.info("The others have done all %d steps: nothing is left to train.", last)
             return
         tf.logging.info(
             "The checkpoint %s is at step %d >= max_number_of_steps %d: nothing is left to train. "

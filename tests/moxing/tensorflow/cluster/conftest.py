@@ -183,7 +183,7 @@ class Training:
         if cluster.is_server:
             cluster.serve()
             return None
-        with tf.Graph().as_default(), cluster.building(), tf.device(cluster.devices()):
+        with tf.Graph().as_default(), cluster.building():
             return self._train(cluster)
 
     def _train(self, cluster: Any) -> Any:
