@@ -1,15 +1,18 @@
 """The variables of a network: those of TF-slim, by name, shape and collection."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import tensorflow.compat.v1 as tf
 
+from moxing.tensorflow.executor.model_collections import get_collection
+
 _COLLECTIONS = (tf.GraphKeys.GLOBAL_VARIABLES, tf.GraphKeys.MODEL_VARIABLES)
-# Not a collection of the graph: TensorFlow would want to write it into every checkpoint.
-_regularized: WeakKeyDictionary[tf.Graph, set[tuple[str, str]]] = WeakKeyDictionary()
+_LOSSES = tf.GraphKeys.REGULARIZATION_LOSSES
+# The names of the terms of each variable. Not a collection of the graph: TensorFlow would want to
+# write it into every checkpoint.
+_terms: WeakKeyDictionary[tf.Graph, dict[str, set[str]]] = WeakKeyDictionary()
 
 
 def variable(
@@ -27,22 +30,23 @@ def statistic(name: str, depth: int, initializer: Any) -> Any:
 
 
 def regularize(weights: Any, name: str, weight_decay: float) -> None:
-    """Add the L2 term of some weights to the regularisation losses, of each clone once.
+    """Add the L2 term of some weights to the regularisation losses a model_fn sees, once.
 
-    ``tf.get_variable`` would add it for the first clone only, where the variable is made; then
-    ``mox.get_collection`` had nothing for the others. The term is summed in the precision the
-    variable is stored in, and has the type of the network: both add up to one loss.
+    ``tf.get_variable`` would add it where the variable is made, and the graph of another mode,
+    which finds it made, had none. The term is summed in the precision the variable is stored in,
+    and has the type of the network: both add up to one loss.
     """
     if not weight_decay:
         return
-    done = _regularized.setdefault(tf.get_default_graph(), set())
-    term = (_clone(), f"{tf.get_variable_scope().name}/{name}")
-    if term in done:
+    terms = _terms.setdefault(tf.get_default_graph(), {})
+    here = terms.setdefault(f"{tf.get_variable_scope().name}/{name}", set())
+    if here and here & {loss.name for loss in get_collection(_LOSSES)}:
         return
-    done.add(term)
     with tf.name_scope("Regularizer"):
         loss = tf.multiply(tf.nn.l2_loss(tf.cast(_stored(weights), tf.float32)), weight_decay)
-        tf.add_to_collection(tf.GraphKeys.REGULARIZATION_LOSSES, tf.cast(loss, weights.dtype))
+        loss = tf.cast(loss, weights.dtype)
+    tf.add_to_collection(_LOSSES, loss)
+    here.add(loss.name)
 
 
 def _stored(weights: Any) -> Any:
@@ -50,8 +54,3 @@ def _stored(weights: Any) -> Any:
     if isinstance(weights, tf.Tensor) and weights.op.type == "Cast":
         return weights.op.inputs[0]
     return weights
-
-
-def _clone() -> str:
-    found = re.match(r"clone_\d+", tf.get_default_graph().get_name_scope())
-    return found.group() if found else ""

@@ -69,31 +69,36 @@ def test_without_weight_decay_there_is_no_regularisation(tf):
 
 
 @pytest.mark.parametrize("resource", [True, False])
-def test_clones_share_variables_and_each_has_its_regularisation(tf, resource):
+def test_a_network_used_twice_shares_its_variables_and_is_regularised_once(tf, resource):
     network = get_model_fn(SMALL, "TRAIN", 10, weight_decay=1e-4)
 
     with tf.variable_scope("", use_resource=resource, reuse=tf.AUTO_REUSE):
         network(pictures(tf))
         once = len(tf.global_variables())
-        with tf.name_scope("clone_1/"):
+        with tf.name_scope("clone_1"):
             logits, end_points = network(pictures(tf))
 
-    assert len(tf.global_variables()) == once
+    assert len(tf.global_variables()) == len(tf.get_collection("model_variables")) == once
     assert logits.op.name.startswith("clone_1/")
     assert "resnet_v1_20/block1" in end_points
-    losses = tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
-    assert len(losses) == 2 * 20
-    assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES, "clone_1/")) == 20
-
-
-def test_a_network_used_twice_is_regularised_once(tf):
-    network = get_model_fn(SMALL, "TRAIN", 10, weight_decay=1e-4)
-
-    with tf.variable_scope("", reuse=tf.AUTO_REUSE):
-        network(pictures(tf))
-        network(pictures(tf))
-
     assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 20
+
+
+def test_every_clone_and_mode_of_a_run_has_its_regularisation(tf):
+    from moxing.tensorflow.executor.model_collections import get_collection
+    from moxing.tensorflow.executor.run_graph import RunGraph
+
+    graph, seen = RunGraph(), []
+    with graph.as_default(), tf.variable_scope("", reuse=tf.AUTO_REUSE):
+        for mode, clone in [("TRAIN", 0), ("TRAIN", 1), ("EVAL", 0)]:
+            graph.begin_clone(clone)
+            get_model_fn(SMALL, mode, 10, weight_decay=1e-4)(pictures(tf))
+            seen.append(len(get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)))
+            if clone == 0:
+                graph.share_losses([])
+            graph.end_clone()
+
+    assert seen == [20, 20, 20]
 
 
 @pytest.mark.parametrize("fused", [True, False])
