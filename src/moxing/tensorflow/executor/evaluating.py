@@ -4,6 +4,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.tensorflow.datasets.base import shuffled_in
 from moxing.tensorflow.executor import restoring
 from moxing.tensorflow.executor.export import Export
 from moxing.tensorflow.executor.flags import get_flag
@@ -35,6 +36,9 @@ def evaluate(request: Request, writes: bool = True) -> dict[str, float]:
     if request.inter_mode:
         tf.logging.warning("inter_mode is for run_mode TRAIN: it is left out here.")
     found = restoring.source(request.log_dir, request.checkpoint_path)
+    if found is None and not writes:
+        tf.logging.info("The checkpoint is where the chief has written it: the chief evaluates.")
+        return {}
     if found is None:
         raise ValueError(
             f"run_mode {request.run_mode} needs a checkpoint: there is none in log_dir "
@@ -43,7 +47,8 @@ def evaluate(request: Request, writes: bool = True) -> dict[str, float]:
     placed = placement()
     with new_graph() as graph:
         model = build(request, request.run_mode, graph, Sharing(), placed)
-        export = Export(request, model.inputs[0]) if request.export and writes else None
+        _hint_at_shuffling(graph)
+        export = Export(request, model.inputs[0], graph) if request.export and writes else None
         usual = _usual(request, model)
         speed = Speed(request.batch_size, placed.clones)
         lines = EvaluationLines(request.log_every, speed, request.batch_size, placed.clones)
@@ -59,6 +64,16 @@ def evaluate(request: Request, writes: bool = True) -> dict[str, float]:
         assert start.taken is not None
         export.write(start.taken)
     return lines.means
+
+
+def _hint_at_shuffling(graph: Any) -> None:
+    shuffled = shuffled_in(graph)
+    if shuffled:
+        tf.logging.warning(
+            "%s shuffles its data: an evaluation of a part of it gives other numbers each time. "
+            "Build it with shuffle=False.",
+            ", ".join(shuffled),
+        )
 
 
 def _usual(request: Request, model: Model) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.tensorflow.datasets.labels import write_labels
 from moxing.tensorflow.executor.callbacks import call
 from moxing.tensorflow.executor.modes import ModeKeys
 from moxing.tensorflow.executor.request import Request
@@ -18,14 +19,16 @@ from moxing.tensorflow.executor.spec import ExportSpec, InputSpec, checked
 
 SIGNATURE = "predict_object"  # what clients of MoXing's models ask for
 _FILE = "saved_model.pb"
+_BESIDE = "assets.extra"  # where TF-Serving leaves files alone
 
 
 class Export:
     """The model as it will be served, without values yet."""
 
-    def __init__(self, request: Request, inputs: Any) -> None:
+    def __init__(self, request: Request, inputs: Any, of_run: Any) -> None:
         assert request.log_dir is not None
         self._log_dir = request.log_dir
+        self._of_run = of_run  # the graph of the run, which knows the labels of its data
         self._graph = RunGraph()
         with self._graph.as_default():
             tf.train.get_or_create_global_step()
@@ -52,6 +55,7 @@ class Export:
             Restorer(Source((prefix,), resumes=True), restored, needed=True)(session)
             session.run(step.initializer)
             _save(path, session, self._signature)
+        write_labels(os.path.join(path, _BESIDE), self._of_run)
         return path
 
     def _path(self) -> str:

@@ -97,7 +97,7 @@ class Loop:
         if self._fused is None:
             return 1
         wanted = [part.steps_alone(step) for part in self._parts]
-        allowed = getattr(counted, "allowance", lambda: None)()
+        allowed = counted.allowance()
         left = self._end - self.moment.global_step
         return max(1, self._pace.limit(min(*wanted, left, allowed if allowed else left)))
 
@@ -105,7 +105,7 @@ class Loop:
         beside: dict[str, Any] = {}
         for part in self._parts:
             beside.update(part.fetches(step) if stride == 1 else {})
-        if self._fused is None or (stride == 1 and not self._fused.draws):
+        if self._fused is None or (stride == 1 and not self._fused.alone):
             return dict(session.run({**self._usual, **beside}))
         # The loop draws random numbers of its own: all steps are made by it, and what is fetched
         # beside one does not depend on it.

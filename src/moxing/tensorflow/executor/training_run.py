@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from danlu_runtime.fused import Fused, why_not
+from moxing.tensorflow.datasets.labels import write_labels
 from moxing.tensorflow.executor import restoring
 from moxing.tensorflow.executor.cluster import Cluster
 from moxing.tensorflow.executor.export import Export
@@ -58,7 +59,9 @@ def train(request: Request, cluster: Cluster | None = None) -> None:
     placed = placement()
     with new_graph(cluster) as graph:
         built = _build(request, graph, placed, cluster)
-        export = Export(request, built.model.inputs[0]) if request.export else None
+        export = Export(request, built.model.inputs[0], graph) if request.export else None
+        if request.log_dir:
+            write_labels(request.log_dir, graph)
         found = restoring.source(request.log_dir, request.checkpoint_path)
         start = Start(restoring.Restorer(found, tf.global_variables(), built.slots))
         saver = tf.train.Saver(save_relative_paths=True)
@@ -150,7 +153,7 @@ def _fused(request: Request, built: _Built) -> Fused | None:
         return None
     fused = Fused(built.op, values)
     looks_inside = request.output_every or (built.model.summaries and request.log_dir)
-    return None if fused.draws and looks_inside else fused
+    return None if fused.alone and looks_inside else fused
 
 
 def _parts(
