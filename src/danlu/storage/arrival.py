@@ -4,7 +4,7 @@ import hashlib
 import io
 import os
 import re
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
@@ -15,14 +15,12 @@ from danlu.storage.hands import ONE_REQUEST
 from danlu.storage.inside import NEW_FILE, closing, write_all
 from danlu.storage.manifest import Mark, Tally
 from danlu.storage.names import temporary
-from danlu.storage.pour import Pour, Streaming, worthwhile
-from danlu.storage.segments import add
+from danlu.storage.pour import Pour, Streaming
 
 CHUNK = 1 << 20
 TRIES = 3
 _MD5 = re.compile(r"[0-9a-f]{32}")
 _GOING_ON = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW = NEW_FILE & ~os.O_WRONLY | os.O_RDWR  # what was written is read again for its sum
 
 
 def has_md5(entry: Entry) -> bool:
@@ -96,29 +94,36 @@ class Arrival:
             with closing(handle):
                 status = os.fstat(handle)
                 if status.st_size == entry.size:
-                    digest = hashlib.sha256()
-                    add(handle, 0, entry.size, digest)
                     self.tally.add(entry.size)
+                    if self._is_poured(entry):
+                        return Mark(entry.size, status.st_mtime_ns, "", entry.etag)
+                    digest = hashlib.sha256()
+                    _add(handle, digest)
                     return Mark(entry.size, status.st_mtime_ns, digest.hexdigest())
         return None
 
+    def _is_poured(self, entry: Entry) -> bool:
+        """Tell whether an object is large enough, and its storage able, to come in ranges."""
+        return entry.size > ONE_REQUEST and isinstance(self.storage, Streaming)
+
     def _copy(self, entry: Entry, folder: int, name: str) -> tuple[Mark, str]:
         """Return the mark of what came, and its MD5 sum where that can be compared."""
+        if self._is_poured(entry):
+            with closing(self._file(folder, name)) as target:
+                Pour(cast("Streaming", self.storage), entry, self.tally.add).pour(target)
+                status = os.fstat(target)
+            return Mark(status.st_size, status.st_mtime_ns, "", entry.etag), ""
         sums = [hashlib.sha256()]
         if has_md5(entry):
             sums.append(hashlib.md5(usedforsecurity=False))
-        with ExitStack() as stack:
-            poured = worthwhile(self.storage, entry)
-            source = None if poured else stack.enter_context(self._open(entry))
-            flags = _GOING_ON if self.resume else _NEW
-            target = stack.enter_context(closing(os.open(name, flags, 0o666, dir_fd=folder)))
-            if source is None:
-                self._pour(entry, target, sums)
-            else:
-                self._fill(source, target, sums)
+        with self._open(entry) as source, closing(self._file(folder, name)) as target:
+            self._fill(source, target, sums)
             status = os.fstat(target)
         mark = Mark(status.st_size, status.st_mtime_ns, sums[0].hexdigest())
         return mark, sums[1].hexdigest() if len(sums) > 1 else ""
+
+    def _file(self, folder: int, name: str) -> int:
+        return os.open(name, _GOING_ON if self.resume else NEW_FILE, 0o666, dir_fd=folder)
 
     def _open(self, entry: Entry) -> BinaryIO:
         try:
@@ -128,21 +133,21 @@ class Arrival:
             raise Changed(f"The object {entry.key!r} was removed while it was read.") from error
 
     def _fill(self, source: BinaryIO, target: int, sums: list[Any]) -> None:
-        if self.resume and (here := os.fstat(target).st_size):
-            add(target, 0, here, *sums)
+        if self.resume and (here := _add(target, *sums)):
             self.tally.add(here)
             source.seek(here)
-            os.lseek(target, here, os.SEEK_SET)
         while piece := source.read(CHUNK):
             for digest in sums:
                 digest.update(piece)
             write_all(target, piece)
             self.tally.add(len(piece))
 
-    def _pour(self, entry: Entry, target: int, sums: list[Any]) -> None:
-        """Fill a file with a large object, at several places at once."""
 
-        def landed(start: int, end: int) -> None:
-            add(target, start, end, *sums)
-
-        Pour(cast("Streaming", self.storage), entry, self.tally.add).pour(target, landed)
+def _add(handle: int, *sums: Any) -> int:
+    """Add the rest of a file to sums; return how much that was."""
+    count = 0
+    while piece := os.read(handle, CHUNK):
+        count += len(piece)
+        for digest in sums:
+            digest.update(piece)
+    return count

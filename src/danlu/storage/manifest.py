@@ -10,11 +10,16 @@ Progressing = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Mark:
-    """A file as it was when it was moved; ``mtime_ns`` -1: it may have changed just then."""
+    """A file as it was when it was moved; ``mtime_ns`` -1: it may have changed just then.
+
+    A large object that was fetched has its etag for a sum: to add up as much again would take
+    longer than some services need to send it.
+    """
 
     size: int
     mtime_ns: int
     sha256: str
+    etag: str = ""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from danlu.storage.segments import Segment, Segments
 STREAMS = 8
 
 Take = Callable[[bytes], None]
-Landed = Callable[[int, int], None]
-"""Told from where to where the file is whole now: in order, without gaps, one call at a time."""
 
 
 @runtime_checkable
@@ -42,33 +40,35 @@ class Pour:
         self._entry = entry
         self._told = told
 
-    def pour(self, handle: int, landed: Landed = lambda start, end: None) -> None:
+    def pour(self, handle: int) -> None:
         """Write the object; what an earlier call left of it in the file is gone on with."""
         segments = Segments(handle, self._entry.size)
-        order = _Order(landed)
+        over = threading.Event()
 
         def some(mine: Iterator[Segment]) -> None:
             # Of its own: one that hangs may outlive the file, and what gets its number then.
             own = os.dup(handle)
             try:
                 for segment in mine:
-                    self._bring(segment, own, segments, order)
+                    self._bring(segment, own, over)
             finally:
                 os.close(own)
 
         try:
             share(segments.begin(), some, STREAMS)
         finally:
-            order.stop()
+            over.set()
         segments.end()
 
-    def _bring(self, segment: Segment, handle: int, noted: Segments, order: "_Order") -> None:
+    def _bring(self, segment: Segment, handle: int, over: threading.Event) -> None:
         at = segment.at
+        noted = Segments(handle, self._entry.size)
         self._told(at - segment.start)
 
         def take(piece: bytes) -> None:
             nonlocal at
-            order.check()
+            if over.is_set():  # who comes late must not touch a file that others have by now
+                raise _TooLate
             write_at(handle, piece, at)
             at += len(piece)
             noted.note(segment.number, at)
@@ -76,49 +76,12 @@ class Pour:
 
         if at < segment.end:
             self._storage.stream(self._entry, at, segment.end, take)
-        order.done(segment)
+
+
+class _TooLate(Exception):
+    """Another segment has failed meanwhile."""
 
 
 def worthwhile(storage: object, entry: Entry) -> bool:
     """Tell whether an object is large enough, and its storage able, to be poured."""
     return entry.size > ONE_REQUEST and isinstance(storage, Streaming)
-
-
-class _Stopped(Exception):
-    """Another segment failed; this one was told too late to know."""
-
-
-class _Order:
-    """Segments end in any order; they are told in the order of the file."""
-
-    def __init__(self, landed: Landed) -> None:
-        self._next = 0
-        self._landed = landed
-        self._ended: dict[int, Segment] = {}
-        self._lock = threading.Lock()
-        self._telling = False
-        self._stopped = False
-
-    def done(self, segment: Segment) -> None:
-        with self._lock:
-            self._ended[segment.number] = segment
-            if self._telling:
-                return  # who is at it will find it
-            self._telling = True
-        while found := self._following():
-            self._landed(found.start, found.end)
-
-    def stop(self) -> None:
-        """Who comes late must not touch a file that others have by now."""
-        self._stopped = True
-
-    def check(self) -> None:
-        if self._stopped:
-            raise _Stopped
-
-    def _following(self) -> Segment | None:
-        with self._lock:
-            found = None if self._stopped else self._ended.pop(self._next, None)
-            self._telling = found is not None
-            self._next += self._telling
-            return found

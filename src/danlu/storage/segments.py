@@ -7,13 +7,11 @@ keep the numbers and not the bytes.
 
 import os
 from dataclasses import dataclass
-from typing import Any
 
 from danlu.storage.inside import write_at
 
-SHORTEST, LONGEST = 8 << 20, 64 << 20
+SHORTEST, LONGEST = 8 << 20, 64 << 20  # as requests are; fewer cost a service less
 _MANY = 8  # of one object: so many come at once
-_CHUNK = 1 << 20
 _NUMBER = 8  # bytes
 
 
@@ -61,13 +59,3 @@ class Segments:
     def end(self) -> None:
         """Leave the bytes of the object only."""
         os.ftruncate(self._handle, self._size)
-
-
-def add(handle: int, start: int, end: int, *sums: Any) -> None:
-    """Add a range of a file to sums."""
-    buffer = bytearray(min(_CHUNK, end - start))
-    while start < end and (count := os.preadv(handle, [buffer], start)):
-        piece = memoryview(buffer)[: min(count, end - start)]
-        for digest in sums:
-            digest.update(piece)
-        start += len(piece)
