@@ -26,8 +26,9 @@ _COLUMNS = ("job", "service", "steps", "metric", "output", "time")
 _METRIC = re.compile(
     r"held-out loss = ([0-9.]+)"  # a script
     r"|evaluation at step \d+: .*\bloss ([0-9.e-]+)"  # the driver of ModelMaker's functions
+    r"|INFO:tensorflow:loss: ([0-9.e-]+)\t\["  # an evaluation of MoXing
 )
-_TENSORFLOW = ("kdl", "modelmaker")  # services whose program is written for it
+_TENSORFLOW = ("kdl", "dls", "modelmaker")  # services whose program is written for it
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def _write_points(session: Session, uri: str) -> None:
 def _loss(session: Session, job: str) -> float:
     """Return what the script printed last; every program of the demo prints it."""
     found = [_METRIC.search(line.text) for line in session.client.follow(job)]
-    return float(next(match[1] or match[2] for match in reversed(found) if match))
+    return float(next(match[match.lastindex or 0] for match in reversed(found) if match))
 
 
 def _show(session: Session, done: Sequence[Done]) -> None:

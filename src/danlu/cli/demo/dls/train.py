@@ -1,62 +1,68 @@
-"""A DLS training script in plain Python: the same file is every parameter server and worker.
+"""A plane through points, in the manner of the MoXing manual: one text for one process and many."""
 
-Each worker learns a plane from its share of the points; the first is the chief and writes the
-model. A parameter server does what TensorFlow's does: it waits until the service ends it.
-"""
-
-import argparse
 import csv
-import json
 import os
-import time
 
-Point = tuple[float, float, float]
+import numpy as np
+import tensorflow as tf
 
+import moxing.tensorflow as mox
 
-def read_points(folder: str) -> list[Point]:
-    with open(os.path.join(folder, "points.csv"), newline="") as f:
-        rows = list(csv.DictReader(f))
-    return [(float(row["x1"]), float(row["x2"]), float(row["y"])) for row in rows]
+tf.flags.DEFINE_string("data_url", None, "where points.csv is")
+tf.flags.DEFINE_string("train_url", None, "where checkpoints and the model go")
+tf.flags.DEFINE_integer("max_steps", 200, "how long to train")
+flags = tf.flags.FLAGS
 
-
-def loss_of(points: list[Point], w1: float, w2: float, bias: float) -> float:
-    return sum((w1 * x1 + w2 * x2 + bias - y) ** 2 for x1, x2, y in points) / len(points)
-
-
-def train(points: list[Point], steps: int, rate: float) -> tuple[float, float, float]:
-    w1 = w2 = bias = 0.0
-    for step in range(1, steps + 1):
-        errors = [(w1 * x1 + w2 * x2 + bias - y, x1, x2) for x1, x2, y in points]
-        w1 -= rate * sum(2 * error * x1 for error, x1, _ in errors) / len(points)
-        w2 -= rate * sum(2 * error * x2 for error, _, x2 in errors) / len(points)
-        bias -= rate * sum(2 * error for error, _, _ in errors) / len(points)
-        if step == 1 or step % max(steps // 5, 1) == 0:
-            print(f"step: {step}\tloss: {loss_of(points, w1, w2, bias):.6f}")
-    return w1, w2, bias
+BATCH = 50
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--data_url")
-    parser.add_argument("--train_url")
-    parser.add_argument("--max_steps", type=int, default=200)
-    parser.add_argument("--job_name", default="worker")
-    parser.add_argument("--task_index", type=int, default=0)
-    parser.add_argument("--ps_hosts", default="")
-    parser.add_argument("--worker_hosts", default="")
-    args, _ = parser.parse_known_args()
+def read_points(mode):
+    """The first fifth is held out: it is evaluated, and never trained on."""
+    with mox.file.File(os.path.join(flags.data_url, "points.csv")) as f:
+        rows = [[float(row[name]) for name in ("x1", "x2", "y")] for row in csv.DictReader(f)]
+    points = np.array(rows, np.float32)
+    held_out = len(points) // 5
+    return points[held_out:] if mode == mox.ModeKeys.TRAIN else points[:held_out]
 
-    while args.job_name == "ps":
-        time.sleep(1)
-    points = read_points(args.data_url)
-    held_out, training = points[: len(points) // 5], points[len(points) // 5 :]
-    workers = len(args.worker_hosts.split(","))
-    plane = train(training[args.task_index :: workers], args.max_steps, 0.1)
-    if args.task_index == 0:
-        with open(os.path.join(args.train_url, "model.json"), "w") as f:
-            json.dump({"weights": plane[:2], "bias": plane[2]}, f)
-        print(f"held-out loss = {loss_of(held_out, *plane):.6f}")
+
+def input_fn(mode, **kwargs):
+    points = read_points(mode)
+    dataset = tf.data.Dataset.from_tensor_slices((points[:, :2], points[:, 2])).repeat()
+    return dataset.shuffle(len(points)).make_one_shot_iterator().get_next()
+
+
+def model_fn(inputs, mode, **kwargs):
+    points, heights = inputs
+    guess = tf.squeeze(tf.layers.dense(points, 1), 1)
+    loss = tf.losses.mean_squared_error(heights, guess)
+    return mox.ModelSpec(
+        loss=loss,
+        log_info={"loss": loss},
+        export_spec=mox.ExportSpec(inputs_dict={"points": points}, outputs_dict={"guess": guess}),
+    )
+
+
+def main(_):
+    mox.run(
+        input_fn=input_fn,
+        model_fn=model_fn,
+        optimizer_fn=mox.get_optimizer_fn("momentum", learning_rate=0.1, momentum=0.9),
+        run_mode=mox.ModeKeys.TRAIN,
+        batch_size=BATCH,
+        log_dir=flags.train_url,
+        max_number_of_steps=flags.max_steps,
+        log_every_n_steps=40,
+        export_model=mox.ExportKeys.TF_SERVING,
+    )
+    mox.run(
+        input_fn=input_fn,
+        model_fn=model_fn,
+        run_mode=mox.ModeKeys.EVAL,
+        batch_size=BATCH,
+        log_dir=flags.train_url,
+        max_number_of_steps=2,
+    )
 
 
 if __name__ == "__main__":
-    main()
+    tf.app.run()
