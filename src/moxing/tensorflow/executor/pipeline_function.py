@@ -70,8 +70,8 @@ class Function:
         self._inner.inputs = list(self.inputs)
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._within.close()
+    def __exit__(self, *exception: Any) -> None:
+        self._within.__exit__(*exception)
 
     def copy(
         self,

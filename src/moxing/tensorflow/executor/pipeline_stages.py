@@ -69,7 +69,7 @@ def _stages(reading: Reading, moving: set[tf.Operation]) -> list[Stage]:
 
 
 def _can_be_cut(reading: Reading, needed: frozenset[tf.Operation]) -> bool:
-    if any(operation.type in _CONTROL_FLOW for operation in needed):
+    if any(operation.type in _CONTROL_FLOW for operation in ancestors(reading.ordered)):
         return False
     # An operation that is only waited for has no value to hand on.
     by_value = ancestors(reading.ordered, waited_for=False)

@@ -17,7 +17,7 @@ def table(tf):
 
 
 BY_BATCHES = {
-    "scaled": lambda tf, x, n, t: (tf.cast(x, tf.float64) / 255.0 * 2 - 1, -x),
+    "scaled": lambda tf, x, n, t: (tf.cast(x, tf.float64) / 255.0 * 2 - 1, -x / 3),
     "broadcast": lambda tf, x, n, t: (x - tf.constant([1.1, 2.2, 3.3]), tf.ones([4, 1]) * 0.3 / x),
     "together": lambda tf, x, n, t: (tf.maximum(x, tf.abs(x) * 0.7), tf.cast(x > 1, tf.float32)),
     "one hot": lambda tf, x, n, t: (tf.one_hot(n, 23), tf.one_hot(n, 30, 2.0)),

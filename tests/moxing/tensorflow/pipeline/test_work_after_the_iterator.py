@@ -93,15 +93,16 @@ def test_one_number_without_a_seed_used_twice_is_one_number(tf, runs):
 
     def input_fn():
         free = tf.random_uniform([])
-        drawn = free + tf.random_uniform([], seed=1)
-        kept = tf.py_func(lambda x: x, [drawn], tf.float32)
+        seeded = tf.random_uniform([], seed=1)
+        kept = tf.py_func(lambda x: x, [free + seeded], tf.float32)
         kept.set_shape([])
-        return free, kept, drawn, kept - free
+        return free, seeded, kept, kept - free
 
-    (batch,) = runs.taken(input_fn, 1)[0]
+    ((free, seeded, kept, rest),) = runs.taken(input_fn, 1)[0]
 
-    np.testing.assert_array_equal(batch[1], batch[2])
-    np.testing.assert_array_equal(batch[3], batch[1] - batch[0])
+    assert len(np.unique(free)) == 4
+    np.testing.assert_array_equal(kept, free + seeded)
+    np.testing.assert_array_equal(rest, kept - free)
 
 
 def test_python_sees_the_elements_in_order_and_once(tf, runs):
@@ -173,6 +174,17 @@ def test_numbers_drawn_in_one_branch_only(tf, runs, new):
     assert runs.ways(input_fn) == DATASET
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_numbers_drawn_in_a_branch_that_is_always_or_never_taken(tf, runs, training):
+    def input_fn():
+        x = tf.cast(numbers(tf), tf.float32)
+        noise = tf.cond(tf.constant(training), lambda: tf.random_uniform([], seed=4), lambda: 0.5)
+        return tf.exp(x / 9) + noise
+
+    runs.same(input_fn)
+    assert runs.ways(input_fn) == DATASET
+
+
 @pytest.mark.parametrize("new", [False, True], ids=["v1", "v2"])
 def test_python_in_a_branch_and_a_check_after_it(tf, runs, new):
     def input_fn():
@@ -217,6 +229,20 @@ def test_a_failed_check_fails_the_step(tf, runs):
         x = numbers(tf)
         with tf.control_dependencies([tf.assert_less(x, tf.constant(6, tf.int64), message="big")]):
             return tf.identity(x)
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="big"):
+        runs.taken(input_fn)
+
+
+@pytest.mark.parametrize("new", [False, True], ids=["v1", "v2"])
+def test_a_failed_check_that_python_waits_for_fails_the_step(tf, runs, new):
+    def input_fn():
+        (tf.enable_control_flow_v2 if new else tf.disable_control_flow_v2)()
+        x = numbers(tf)
+        with tf.control_dependencies([tf.assert_less(x, tf.constant(6, tf.int64), message="big")]):
+            y = tf.py_func(lambda value: value, [x], tf.int64)
+        y.set_shape([])
+        return y
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="big"):
         runs.taken(input_fn)
