@@ -11,19 +11,14 @@ from danlu_runtime.fused.halves import Halves
 _UNSUPPORTED = re.compile(r"(\w+) \(No registered")
 
 
-def why_not_compilable(
-    parts: Halves,
-    outside: Sequence[tf.Tensor],
-    op: tf.Operation,
-    values: Sequence[tf.Tensor],
-) -> str | None:
+def why_not_compilable(parts: Halves, outside: Sequence[tf.Tensor], op: tf.Operation) -> str | None:
     """Compile one step with zeros for data and variables; return the sentence if that fails."""
     used = [each for each in outside if each in parts.taken]
     with tf.Graph().as_default() as graph:
         handles = [_standing_for(each) for each in used]
         fill = [_filled(each, handle) for each, handle in zip(used, handles, strict=True)]
         data = [tf.zeros([1, *_known(each)], each.dtype) for each in parts.crossing]
-        done = compiled(parts, op, values, 1)(data, handles, used)
+        done = compiled(parts, op, 1)(data, handles, used)
         try:
             with tf.Session(graph=graph) as session:
                 session.run([each for each in fill if each is not None])

@@ -4,12 +4,12 @@ XLA compiles arithmetic on variables. Data, random numbers (it would draw others
 from operations before it, which do not depend on the variables; they run as they always did.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime.fused.behind import Behind, inputs_of
+from danlu_runtime.fused.behind import Behind, behind, inputs_of
 
 READS = ("IteratorGetNext", "IteratorGetNextSync")
 _LOW = ("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond")  # loops of the first kind
@@ -19,15 +19,21 @@ _TEXTS = (tf.string, tf.variant)
 
 @dataclass(frozen=True)
 class Halves:
-    """``crossing``: the tensors of the first half that the second is given, for every step."""
+    """``crossing``: the tensors of the first half that the second is given, for every step.
+
+    ``firm``: the values that are compiled too. Others are texts or have no shape that is known
+    before; they, and what only they need (``beside``), are made where XLA is not used.
+    """
 
     before: tuple[tf.Operation, ...]
     trained: tuple[tf.Operation, ...]
+    beside: tuple[tf.Operation, ...]
     crossing: tuple[tf.Tensor, ...]
+    firm: tuple[tf.Tensor, ...]
 
     @property
     def taken(self) -> set[tf.Tensor]:
-        """What the second half takes from anywhere."""
+        """What the compiled half takes from anywhere."""
         return {tensor for each in self.trained for tensor in each.inputs}
 
 
@@ -37,38 +43,52 @@ def is_drawn(operation: tf.Operation) -> bool:
     return definition.is_stateful and any(each.name == "seed" for each in definition.attr)
 
 
-def halves(found: Behind, values: Sequence[tf.Tensor]) -> Halves | str:
-    """Part a step; a sentence tells why that cannot be."""
+def halves(found: Behind, op: tf.Operation, values: Sequence[tf.Tensor]) -> Halves | str:
+    """Part a step; a sentence tells why XLA cannot compile it, as far as that is seen so."""
+    firm = tuple(each for each in values if _is_firm(each))
+    needed = set(behind([op, *firm]).inside)
+    reason = _of_the_graph(needed)
+    if reason is not None:
+        return reason
     changing = _changing(found)
     before: set[tf.Operation] = set()
     for each in found.inside:
         if not _is_for_the_host(each):
             continue
-        if each in changing:
+        if each not in changing:
+            before |= _with_what_it_needs(each)
+        elif each in needed:
             return f"{each.name!r} ({each.type}) cannot be compiled and depends on the variables."
-        before |= _with_what_it_needs(each)
-    trained = tuple(each for each in found.inside if each not in before or each.type == "Const")
-    needed = [tensor for each in trained for tensor in each.inputs] + list(values)
-    crossing = dict.fromkeys(t for t in needed if t.op in before and t.op.type != "Const")
-    in_order = tuple(each for each in found.inside if each in before)
-    return Halves(in_order, trained, tuple(crossing))
+    rest = [each for each in found.inside if each not in before or each.type == "Const"]
+    wanted = [tensor for each in rest for tensor in each.inputs] + list(values)
+    crossing = dict.fromkeys(t for t in wanted if t.op in before and t.op.type != "Const")
+    return _of_shapes(crossing) or Halves(
+        tuple(each for each in found.inside if each in before),
+        tuple(each for each in rest if each in needed),
+        tuple(each for each in rest if each not in needed),
+        tuple(crossing),
+        firm,
+    )
 
 
-def why_not_compiled(found: Behind, values: Sequence[tf.Tensor]) -> str | None:
-    """Return why XLA cannot compile the step, as far as that can be seen without trying."""
-    for value in values:
-        if value.dtype == tf.string or not value.shape.is_fully_defined():
-            return f"The value {value.name!r} has no shape that is known before (or is a text)."
-    for each in found.inside:
+def _is_firm(value: tf.Tensor) -> bool:
+    return value.dtype not in _TEXTS and bool(value.shape.is_fully_defined())
+
+
+def _of_the_graph(needed: Iterable[tf.Operation]) -> str | None:
+    devices = set()
+    for each in sorted(needed, key=lambda each: each._id):
         if each.type in _LOW:
             return f"{each.name!r} ({each.type}) belongs to a loop or a branch XLA cannot compile."
-    devices = {each.device for each in found.inside if each.type not in READS} - {""}
+        if each.type not in READS and each.device:
+            devices.add(each.device)
     if len(devices) > 1:
         return f"The step works on several devices: {', '.join(sorted(devices))}."
-    parted = halves(found, values)
-    if isinstance(parted, str):
-        return parted
-    for each in parted.crossing:
+    return None
+
+
+def _of_shapes(crossing: Iterable[tf.Tensor]) -> str | None:
+    for each in crossing:
         if each.shape.rank is None or any(not size for size in each.shape.as_list()[1:]):
             return f"The shape of {each.name!r} is not known before: {each.shape}."
     return None

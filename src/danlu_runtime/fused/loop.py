@@ -11,7 +11,7 @@ from danlu_runtime.fused.attempt import why_not_compilable
 from danlu_runtime.fused.behind import Behind, behind
 from danlu_runtime.fused.compiled import program
 from danlu_runtime.fused.frame import Frame
-from danlu_runtime.fused.halves import Halves, halves, is_drawn, why_not_compiled
+from danlu_runtime.fused.halves import Halves, halves, is_drawn
 from danlu_runtime.fused.refusals import why_not
 from danlu_runtime.steps.marks import mark
 
@@ -36,22 +36,22 @@ class Fused:
         steps: int | None = None,
     ) -> None:
         reason = why_not(op, values)
-        op = op.op if isinstance(op, tf.Tensor) else op
-        found = behind([op, *values]) if reason is None else None
-        if xla and found is not None:
-            reason = why_not_compiled(found, values)
-        if found is None or reason is not None:
-            raise Unsupported(reason or "")
+        if reason is not None:
+            raise Unsupported(reason)
         if xla and (steps is None or steps < 1):
             raise ValueError(f"A compiled call makes a fixed number of steps, got {steps!r}.")
+        op = op.op if isinstance(op, tf.Tensor) else op
+        found = behind([op, *values])
         self.most = steps if xla else None
         self.alone = xla or any(is_drawn(each) for each in found.inside)
+        parts = _compilable(found, op, values) if xla else None
         with _apart(op.graph), tf.name_scope("fused") as scope:
             self._asked = tf.placeholder_with_default(tf.constant(1, tf.int32), [], "steps")
-            if steps is not None and xla:
-                self.done, *self.values = _compiled(found, op, values, self._asked, steps)
+            if parts is not None:
+                results = program(parts, _handles(found), op, values, self._asked, steps or 1)
             else:
-                self.done, *self.values = _looped(found, op, values, self._asked, scope)
+                results = _looped(found, op, values, self._asked, scope)
+        self.done, *self.values = results
         self.op: tf.Operation = self.done.op
         mark(self.op.graph, op, [self.done, *self.values], self._asked)
 
@@ -76,16 +76,16 @@ def _apart(graph: tf.Graph) -> Iterator[None]:
         yield
 
 
-def _compiled(
-    found: Behind, op: tf.Operation, values: Sequence[tf.Tensor], asked: tf.Tensor, steps: int
-) -> list[tf.Tensor]:
-    parts = halves(found, values)
-    assert isinstance(parts, Halves)  # why_not_compiled has told
-    outside = [output for each in found.outside for output in each.outputs]
-    reason = why_not_compilable(parts, outside, op, values)
-    if reason is not None:
-        raise Unsupported(reason)
-    return program(parts, outside, op, values, asked, steps)
+def _compilable(found: Behind, op: tf.Operation, values: Sequence[tf.Tensor]) -> Halves:
+    parts = halves(found, op, values)
+    reason = parts if isinstance(parts, str) else why_not_compilable(parts, _handles(found), op)
+    if isinstance(parts, str) or reason is not None:
+        raise Unsupported(str(reason))
+    return parts
+
+
+def _handles(found: Behind) -> list[tf.Tensor]:
+    return [output for each in found.outside for output in each.outputs]
 
 
 def _looped(
