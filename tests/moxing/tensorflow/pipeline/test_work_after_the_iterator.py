@@ -329,3 +329,16 @@ def test_a_summary_of_the_elements_does_not_take_them_from_the_model(tf, runs):
             for first in (0, 4, 8):
                 session.run(tf.summary.merge_all())
                 assert session.run(made.per_clone)[0][0][0] == first
+
+
+def test_an_error_names_the_line_of_the_program(tf, runs):
+    def input_fn():
+        data = tf.data.Dataset.from_tensor_slices([b"no picture"] * 8)
+        image = tf.image.decode_jpeg(data.make_one_shot_iterator().get_next(), channels=3)
+        return tf.image.resize_images(image, [4, 4])
+
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        runs.taken(input_fn)
+
+    defined = str(caught.value).partition("Detected at node 'DecodeJpeg' defined at")[2]
+    assert __file__ in defined.partition("Node:")[0]
