@@ -20,8 +20,8 @@ def shuffled_in(graph: tf.Graph) -> list[str]:
 class BaseDataset:
     """Features of a data set, by name. ``get`` builds them in the current graph, once.
 
-    A subclass says in ``_elements`` how elements come to be; all features of one ``get_next`` are
-    of one element, however many times ``get`` is called.
+    A subclass says in ``_next`` how they come to be; all are of one element, of one iterator,
+    however many times ``get`` is called.
     """
 
     def __init__(self, metadata: Any, *, shuffle: bool) -> None:
@@ -51,12 +51,9 @@ class BaseDataset:
         """Return the names ``get`` knows."""
         return list(self._built())
 
-    def _elements(self) -> tf.data.Dataset:
-        """Return the elements: a dict of features each."""
-        raise NotImplementedError
-
     def _next(self) -> dict[str, Any]:
-        return iterator_of(self._elements()).get_next()
+        """Return the features of the next element."""
+        raise NotImplementedError
 
     def _built(self) -> dict[str, Any]:
         graph = tf.get_default_graph()

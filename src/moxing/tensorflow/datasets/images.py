@@ -8,10 +8,10 @@ import tensorflow.compat.v1 as tf
 from moxing.tensorflow.datasets.mapping import mapped
 
 CHANNELS = 3
-_WHOLE = (
-    (b"\xff\xd8\xff", b"\xff\xd9"),
-    (b"\x89PN", b"\x60\x82"),
-)  # how JPEG and PNG begin and end
+# How a JPEG file begins, where its pixels begin, and how it ends. In the pixels themselves the byte
+# FF is always followed by one that makes it none of these.
+_JPEG, _JPEG_SCAN, _JPEG_END = b"\xff\xd8", b"\xff\xda", b"\xff\xd9"
+_PNG, _PNG_END = b"\x89P", b"\x60\x82"
 
 
 def size_of(image_size: Any) -> tuple[int, int] | None:
@@ -44,59 +44,71 @@ def decoded(data: tf.Tensor) -> tf.Tensor:
     return image
 
 
-def decoded_or_named(data: tf.Tensor, name: tf.Tensor, *, skip: bool = False) -> tf.Tensor:
-    """Return the pixels of a file; where it is no image, raise a sentence with its name.
+def sound(data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
+    """Return the bytes of a file; where they are no image, or half of one, raise its name.
 
-    ``skip``: the sentence is logged, and the image has no pixels; see ``has_pixels``.
-
-    Decoding that may fail costs a tenth of a millisecond more than decoding that may not, so a
-    JPEG or PNG file that begins and ends as it should is decoded straight away.
+    A JPEG or PNG file that begins and ends as it should is not looked at further. Others must have
+    an end somewhere (cameras add bytes after it), or be of another known kind.
     """
-    return tf.cond(
+    whole = tf.cond(
         _looks_whole(data),
-        lambda: decoded(data),
-        lambda: _told(_decoded_or_empty(data), data, name, skip),
+        lambda: tf.constant(True),
+        lambda: _told(_may_be_whole(data), data, name),
     )
-
-
-def has_pixels(image: tf.Tensor) -> tf.Tensor:
-    return tf.size(image) > 0
+    with tf.control_dependencies([whole]):
+        return tf.identity(data)
 
 
 def _looks_whole(data: tf.Tensor) -> tf.Tensor:
-    begin = tf.strings.substr(data, 0, 3)
+    begin = tf.strings.substr(data, 0, 2)
     end = tf.strings.substr(data, tf.maximum(tf.strings.length(data) - 2, 0), 2)
-    jpeg, png = (tf.logical_and(tf.equal(begin, b), tf.equal(end, e)) for b, e in _WHOLE)
-    return tf.logical_or(jpeg, png)
+    both = tf.strings.join([begin, end])
+    return tf.reduce_any(tf.equal(both, [_JPEG + _JPEG_END, _PNG + _PNG_END]))
 
 
-def _decoded_or_empty(data: tf.Tensor) -> tf.Tensor:
-    """Return the pixels, or none of them: an error ends a step, unless a data set ignores it."""
+def _may_be_whole(data: tf.Tensor) -> tf.Tensor:
+    begin = tf.strings.substr(data, 0, 2)
+    after_last_scan = tf.strings.split([data], _JPEG_SCAN).values[-1]
+    jpeg = tf.logical_and(tf.equal(begin, _JPEG), _has(after_last_scan, _JPEG_END))
+    png = tf.logical_and(tf.equal(begin, _PNG), _has(data, b"IEND"))
+    others = tf.reduce_any(tf.equal(begin, [b"GI", b"BM", b"RI"]))  # GIF, BMP, WebP
+    return tf.logical_or(tf.logical_or(jpeg, png), others)
+
+
+def _has(data: tf.Tensor, part: bytes) -> tf.Tensor:
+    return tf.size(tf.strings.split([data], part).values) > 1
+
+
+def _told(whole: tf.Tensor, data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
+    said = [
+        tf.strings.join([name, ": these bytes are no image that can be decoded"]),
+        tf.strings.length(data),
+        "Mend or remove the file, or pass skip_corrupted=True to leave such files out.",
+    ]
+    with tf.control_dependencies([tf.Assert(whole, said)]):
+        return tf.identity(whole)
+
+
+def decoded_or_empty(data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
+    """Return the pixels of a file, or none of them, with a warning, where it is no image.
+
+    An error would end a step, unless a data set ignores it: it costs a tenth of a millisecond.
+    """
     one = mapped(tf.data.Dataset.from_tensors(data), decoded).ignore_errors()
     none = tf.data.Dataset.from_tensors(tf.zeros([0, 0, CHANNELS], tf.uint8))
     image = one.concatenate(none).take(1).get_single_element()
     image.set_shape([None, None, CHANNELS])
-    return image
-
-
-def _told(image: tf.Tensor, data: tf.Tensor, name: tf.Tensor, skip: bool) -> tf.Tensor:
-    if skip:
-        told = tf.cond(
-            has_pixels(image),
-            tf.no_op,
-            lambda: tf.group(tf.numpy_function(_log_skipped, [name, tf.strings.length(data)], [])),
-        )
-    else:
-        told = tf.Assert(
-            has_pixels(image),
-            [
-                tf.strings.join([name, ": these bytes are no image that can be decoded"]),
-                tf.strings.length(data),
-                "Mend or remove the file, or pass skip_corrupted=True to leave such files out.",
-            ],
-        )
+    told = tf.cond(
+        has_pixels(image),
+        tf.no_op,
+        lambda: tf.group(tf.numpy_function(_log_skipped, [name, tf.strings.length(data)], [])),
+    )
     with tf.control_dependencies([told]):
         return tf.identity(image)
+
+
+def has_pixels(image: tf.Tensor) -> tf.Tensor:
+    return tf.size(image) > 0
 
 
 def _log_skipped(name: bytes, size: int) -> None:

@@ -51,7 +51,9 @@ class ProgressiveImagenetDataset(BaseDataset):
         super().__init__(self._stages[0].metadata, shuffle=shuffle)
 
     def _next(self) -> dict[str, Any]:
-        *early, last = [iterator_of(stage._elements()) for stage in self._stages]
+        *early, last = [
+            iterator_of(stage._batches(stage._records.dataset())) for stage in self._stages
+        ]
         if not early:
             return last.get_next()
         step = tf.train.get_or_create_global_step()

@@ -82,7 +82,7 @@ def test_a_record_that_holds_no_image_is_told(
     meta = mox.ImageClassificationTFRecordMetadata(str(tmp_path), "*.tfrecord")
 
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"A record of .*a?\*.tfrecord"):
-        all_of(mox.ImageClassificationTFRecordDataset(meta, num_epochs=1).get(["label"]))
+        all_of(mox.ImageClassificationTFRecordDataset(meta, num_epochs=1).get(["image"]))
     skipping = mox.ImageClassificationTFRecordDataset(
         meta, num_epochs=1, shuffle=False, skip_corrupted=True
     )

@@ -9,8 +9,8 @@ from moxing.tensorflow.datasets import places
 from moxing.tensorflow.datasets.base import BaseDataset
 from moxing.tensorflow.datasets.batching import Making
 from moxing.tensorflow.datasets.raw.folders import ImageClassificationRawMetadata
-from moxing.tensorflow.datasets.raw.listing import as_bytes, listing, split
-from moxing.tensorflow.datasets.raw.pipeline import Reading, elements
+from moxing.tensorflow.datasets.raw.listing import as_bytes, base_names, listing
+from moxing.tensorflow.datasets.raw.pipeline import Reading, next_of
 
 
 class ImageClassificationRawDataset(BaseDataset):
@@ -68,29 +68,27 @@ class ImageClassificationRawDataset(BaseDataset):
         self._skip_corrupted = skip_corrupted
         self._shard = shard
 
-    def _elements(self) -> tf.data.Dataset:
-        records = listing(
+    def _next(self) -> dict[str, Any]:
+        files = listing(
             self.metadata.files,
             shuffle=self._shuffle,
             buffer_size=self._shuffle_buffer_size,
             num_epochs=self._making.num_epochs,
             shard=self._shard,
+            locate=self._located,
         )
-        return elements(
-            *(records, self._located, self._reading, self._making),
-            *(self._finish, self._skip_corrupted),
-        )
+        return next_of(files, self._reading, self._making, self._finish, self._skip_corrupted)
 
-    def _located(self, record: tf.Tensor) -> dict[str, tf.Tensor]:
-        name, label = split(record)
-        return {
-            "path": tf.strings.join([self._reading.root.rstrip("/"), name], "/"),
-            "image_name": tf.strings.regex_replace(name, ".*/", ""),
-            "label": label,
-            "label_desc": tf.gather(as_bytes(self.metadata.labels_list), label),
-        }
+    def _located(self, names: tf.Tensor, labels: tf.Tensor) -> dict[str, tf.Tensor]:
+        path = tf.strings.join([self._reading.root.rstrip("/"), names], "/")
+        return {"path": path, "name": names, "label": labels}
 
     def _finish(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        if not self._label_one_hot:
-            return features
-        return {**features, "label": tf.one_hot(features["label"], self.metadata.num_classes)}
+        label = features["label"]
+        hot = tf.one_hot(label, self.metadata.num_classes) if self._label_one_hot else label
+        return {
+            "image": features["image"],
+            "label": hot,
+            "label_desc": tf.gather(as_bytes(self.metadata.labels_list), label),
+            "image_name": base_names(features["name"]),
+        }

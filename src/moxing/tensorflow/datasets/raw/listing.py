@@ -6,16 +6,18 @@ out with every checkpoint.
 
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.datasets import places
 from moxing.tensorflow.datasets.base import shuffle_seed, workers
+from moxing.tensorflow.datasets.mapping import mapped
 
 _NUMBER = struct.Struct("<q")
 _TO_THE_END = 1 << 30
+_AT_ONCE = 128
 
 
 def listing(
@@ -25,8 +27,13 @@ def listing(
     buffer_size: int,
     num_epochs: int | None,
     shard: bool,
+    locate: Callable[[tf.Tensor, tf.Tensor], dict[str, tf.Tensor]],
 ) -> Any:
-    """Return a data set of records, one for each file and epoch; ``split`` reads them."""
+    """Return a data set of what ``locate`` says of each file, in each epoch.
+
+    ``locate`` gets many names, relative to the data set's folder, and numbers at once: small
+    operations cost more by themselves than by what they do.
+    """
     count, index = workers(shard)
     own = files[index::count]
     path = places.scratch_file(tf.get_default_graph())
@@ -34,16 +41,21 @@ def listing(
         for name, number in own:
             writer.write(_NUMBER.pack(number) + os.fsencode(name))
     records = tf.data.TFRecordDataset(path)
+    records = records.apply(tf.data.experimental.assert_cardinality(len(own)))
     if shuffle:
         # A buffer of the whole list costs little: names, not images.
         records = records.shuffle(max(len(own), buffer_size, 1), seed=shuffle_seed())
-    return records.repeat(num_epochs)
+    many = records.repeat(num_epochs).batch(_AT_ONCE)
+    return mapped(many, lambda chunk: locate(*_split(chunk))).unbatch()
 
 
-def split(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the name, relative to the data set's folder, and the number of a record."""
-    number = tf.io.decode_raw(tf.strings.substr(record, 0, _NUMBER.size), tf.int64)
-    return tf.strings.substr(record, _NUMBER.size, _TO_THE_END), tf.reshape(number, [])
+def _split(records: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    numbers = tf.io.decode_raw(tf.strings.substr(records, 0, _NUMBER.size), tf.int64)
+    return tf.strings.substr(records, _NUMBER.size, _TO_THE_END), tf.reshape(numbers, [-1])
+
+
+def base_names(names: tf.Tensor) -> tf.Tensor:
+    return tf.strings.regex_replace(names, ".*/", "")
 
 
 def as_bytes(names: Sequence[str]) -> tf.Tensor:

@@ -8,12 +8,13 @@ import tensorflow.compat.v1 as tf
 from moxing.tensorflow.datasets import places
 from moxing.tensorflow.datasets.base import BaseDataset
 from moxing.tensorflow.datasets.batching import Making
-from moxing.tensorflow.datasets.raw.listing import as_bytes, listing, split
+from moxing.tensorflow.datasets.mapping import mapped
+from moxing.tensorflow.datasets.raw.listing import as_bytes, base_names, listing
 from moxing.tensorflow.datasets.raw.multilabel_folders import (
     DEFAULT_SEPARATOR,
     MultilabelClassificationRawMetadata,
 )
-from moxing.tensorflow.datasets.raw.pipeline import Reading, elements
+from moxing.tensorflow.datasets.raw.pipeline import Reading, next_of
 
 
 class MultilabelClassificationRawDataset(BaseDataset):
@@ -69,36 +70,38 @@ class MultilabelClassificationRawDataset(BaseDataset):
         self._shard = shard
         _check_names(metadata, label_sep)
 
-    def _elements(self) -> tf.data.Dataset:
-        records = listing(
+    def _next(self) -> dict[str, Any]:
+        files = listing(
             [(name, 0) for name in self._files],
             shuffle=self._shuffle,
             buffer_size=self._shuffle_buffer_size,
             num_epochs=self._making.num_epochs,
             shard=self._shard,
+            locate=self._located,
         )
-        return elements(
-            *(records, self._located, self._reading, self._making),
-            *(lambda features: features, self._skip_corrupted),
-        )
+        files = mapped(files, self._labelled, self._reading.num_readers)
+        return next_of(files, self._reading, self._making, _finish, self._skip_corrupted)
 
-    def _located(self, record: tf.Tensor) -> dict[str, tf.Tensor]:
-        meta, (name, _) = self.metadata, split(record)
-        image = tf.strings.join([places.joined(self._reading.root, meta.images_sub_dir), name], "/")
-        label_file = tf.strings.join(
-            [
-                places.joined(self._reading.root, meta.labels_sub_dir),
-                tf.strings.join([name, meta.labels_extension], "."),
-            ],
-            "/",
-        )
-        text = tf.io.read_file(label_file)
+    def _located(self, names: tf.Tensor, _: tf.Tensor) -> dict[str, tf.Tensor]:
+        root, meta = self._reading.root, self.metadata
+        label_names = tf.strings.join([names, meta.labels_extension], ".")
         return {
-            "path": image,
-            "image_name": tf.strings.regex_replace(name, ".*/", ""),
-            "label": _numbers(text, self._label_sep, meta.labels_list, label_file),
-            "label_desc": tf.strings.strip(text),
+            "path": tf.strings.join([places.joined(root, meta.images_sub_dir), names], "/"),
+            "name": names,
+            "labels": tf.strings.join([places.joined(root, meta.labels_sub_dir), label_names], "/"),
         }
+
+    def _labelled(self, file: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        file = dict(file)
+        path = file.pop("labels")
+        text = tf.io.read_file(path)
+        label = _numbers(text, self._label_sep, self.metadata.labels_list, path)
+        return {**file, "label": label, "label_desc": tf.strings.strip(text)}
+
+
+def _finish(features: dict[str, Any]) -> dict[str, Any]:
+    wanted = {name: features[name] for name in ("image", "label", "label_desc")}
+    return {**wanted, "image_name": base_names(features["name"])}
 
 
 def _with_labels(metadata: MultilabelClassificationRawMetadata, skip: bool) -> list[str]:

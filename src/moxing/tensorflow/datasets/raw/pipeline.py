@@ -4,10 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow.compat.v1 as tf
-
 from moxing.tensorflow.datasets import images, places
-from moxing.tensorflow.datasets.base import seeded
+from moxing.tensorflow.datasets.base import iterator_of, seeded
 from moxing.tensorflow.datasets.batching import Making
 from moxing.tensorflow.datasets.copies import Copies
 from moxing.tensorflow.datasets.mapping import kept, mapped
@@ -48,85 +46,99 @@ class Reading:
         return kind(**{**given, **(self.reader_kwargs or {})})
 
 
-Step = Callable[[Any], dict[str, tf.Tensor]]
+Features = dict[str, Any]
+Step = Callable[[Features], Features]
 
 
-def elements(
-    records: Any, locate: Step, reading: Reading, making: Making, finish: Step, skip: bool
-) -> Any:
-    """Return elements of a list of files.
+def next_of(files: Any, reading: Reading, making: Making, finish: Step, skip: bool) -> Features:
+    """Return the features of the next of files, of which all but the image is known.
 
-    ``locate`` says of a record its ``path`` and all features but the image; ``finish`` is what is
-    left to do with the features of an element.
+    ``finish`` is what is left to do with the features of an element. Single images are decoded in
+    the graph, and not in the data set: ``mox.run`` brings what ``input_fn`` does with an image into
+    one function with the decoding of it, and pixels are still warm then.
     """
     if reading.cache:
-        locate = _copied(locate, Copies(reading.cache, reading.root))
+        copies = Copies(reading.cache, reading.root)
+        files = mapped(files, _copied(copies), reading.num_readers, reading.in_order)
     reader = reading.reader()
-    if reader is None:
-        files, read = records, lambda record: with_data(locate(record))
-    else:
-        many = reading.num_readers if reading.cache else None
-        files, read = reader.read(mapped(records, locate, many)), lambda file: file
-    if making.preprocess_fn is None:
+    if reader is not None:
+        files = reader.read(files)
+    read = with_data if reader is None else _as_it_is
+    if making.preprocess_fn is not None:
+        found = _preprocessed(files, read, reading, making, finish)
+    elif making.batch_size is not None or skip:
         found = _decoded(files, read, reading, making, finish, skip)
     else:
-        found = _preprocessed(files, read, reading, making, finish)
-    return making.finished(found)
+        file = iterator_of(making.finished(files)).get_next()
+        return finish(_changed(_image(read(file), making), making))
+    return iterator_of(making.finished(found)).get_next()
 
 
-def _copied(locate: Step, copies: Copies) -> Step:
-    def located(record: Any) -> dict[str, tf.Tensor]:
-        file = locate(record)
-        return {**file, "path": copies.of(file["path"])}
+def _copied(copies: Copies) -> Step:
+    return lambda file: {**file, "path": copies.of(file["path"])}
 
-    return located
+
+def _as_it_is(file: Features) -> Features:
+    return file
+
+
+def _image(file: Features, making: Making) -> Features:
+    data = images.sound(file["data"], file["path"])
+    return {**file, "image": images.resized(images.decoded(data), making.size)}
+
+
+def _changed(features: Features, making: Making) -> Features:
+    if making.augmentation_fn is None:
+        return features
+    return {**features, "image": making.augmentation_fn(features["image"])}
 
 
 def _decoded(
     files: Any, read: Step, reading: Reading, making: Making, finish: Step, skip: bool
 ) -> Any:
-    change = making.augmentation_fn
-    at_once = change is not None and not seeded() and not skip
-
-    def one(file: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        file = dict(read(file))
-        path, data = file.pop("path"), file.pop("data")
-        image = images.decoded_or_named(data, path, skip=skip)
-        if not skip:  # what has no pixels has no size either
-            image = images.resized(image, making.size)
-        return finish({**file, "image": change(image) if at_once else image})
-
-    found = mapped(files, one, reading.threads, reading.in_order or seeded())
+    threads, in_order = reading.threads, reading.in_order or seeded()
     if skip:
-        found = kept(found, lambda features: images.has_pixels(features["image"]))
-        if making.size is not None:
-            found = images.changed(
-                found, lambda image: images.resized(image, making.size), reading.threads
-            )
-    if change is not None and not at_once:
-        found = images.changed(found, change, None if seeded() else reading.threads)
+        files = mapped(files, lambda file: _or_empty(read(file)), threads, in_order)
+        files = kept(files, lambda features: images.has_pixels(features["image"]))
+        found = mapped(files, lambda one: _resized(one, making), threads)
+    else:
+        found = mapped(files, lambda file: _image(read(file), making), threads, in_order)
+    found = mapped(
+        found, lambda one: finish(_changed(_shown(one), making)), None if seeded() else threads
+    )
     return making.batched(found)
+
+
+def _or_empty(file: Features) -> Features:
+    return {**file, "image": images.decoded_or_empty(file["data"], file["path"])}
+
+
+def _resized(features: Features, making: Making) -> Features:
+    return {**features, "image": images.resized(features["image"], making.size)}
+
+
+def _shown(features: Features) -> Features:
+    return {name: value for name, value in features.items() if name not in ("data", "path")}
 
 
 def _preprocessed(files: Any, read: Step, reading: Reading, making: Making, finish: Step) -> Any:
     """The user's function gets bytes, of a whole batch where there is ``batch_size``."""
+    threads = None if seeded() else reading.threads
     data = mapped(files, read, reading.threads, reading.in_order or seeded())
 
-    def one(file: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        given = {**file, "image": file["data"]}
+    def one(file: Features) -> Features:
+        given = finish({**file, "image": file["data"]})
         answer = making.preprocess_fn(*(given[name] for name in FEATURES))
         if not isinstance(answer, list | tuple) or len(answer) != len(FEATURES):
             raise TypeError(
                 f"preprocess_fn must return the four it was given ({', '.join(FEATURES)}), "
                 f"got {answer!r}."
             )
-        features = dict(zip(FEATURES, answer, strict=True))
-        return finish({**features, "image": images.resized(features["image"], making.size)})
+        return _resized(dict(zip(FEATURES, answer, strict=True)), making)
 
-    found = mapped(making.batched(data), one, None if seeded() else reading.threads)
+    found = mapped(making.batched(data), one, threads)
     if making.augmentation_fn is None:
         return found
     if making.batch_size is not None:
         found = found.unbatch()
-    found = images.changed(found, making.augmentation_fn, None if seeded() else reading.threads)
-    return making.batched(found)
+    return making.batched(mapped(found, lambda one: _changed(one, making), threads))

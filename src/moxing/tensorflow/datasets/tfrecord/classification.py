@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.datasets import images
-from moxing.tensorflow.datasets.base import seeded
+from moxing.tensorflow.datasets.base import iterator_of, seeded
 from moxing.tensorflow.datasets.batching import Making
 from moxing.tensorflow.datasets.mapping import kept, mapped
 from moxing.tensorflow.datasets.tfrecord.records import BaseTFRecordDataset, Features, paired
@@ -81,33 +81,33 @@ class ImageClassificationTFRecordDataset(BaseTFRecordDataset):
 
     def _build_features(self, *features: Any) -> None:
         data, label = features[0], self._label(features[-1])
+        name = tf.constant(f"A record of {self.metadata}")
         if self._making.preprocess_fn is not None:
             image, label = _preprocessed(self._making.preprocess_fn, data, label)
+        elif self._skip_corrupted:
+            image = images.decoded_or_empty(data, name)
         else:
-            named = tf.constant(f"A record of {self.metadata}")
-            image = images.decoded_or_named(data, named, skip=self._skip_corrupted)
-        self._add_feature("image", image)
+            image = images.decoded(images.sound(data, name))
+        self._add_feature("image", image if self._skip_corrupted else self._finished(image))
         self._add_feature("label", label)
 
     def _label(self, label: Any) -> tf.Tensor:
         label = tf.reshape(tf.cast(label, tf.int64), [])
         return tf.one_hot(label, self.metadata.num_classes) if self._label_one_hot else label
 
-    def _elements(self) -> tf.data.Dataset:
+    def _next(self) -> Features:
+        if not self._skip_corrupted:
+            return super()._next()
+        return iterator_of(self._making.finished(self._batches(self._records.dataset()))).get_next()
+
+    def _batches(self, records: Any) -> Any:
+        if not self._skip_corrupted:
+            return super()._batches(records)
         threads = self._records.threads
-        in_order = not self._shuffle or seeded()
-        change = None if self._skip_corrupted or seeded() else self._finished
-
-        def one(record: tf.Tensor) -> Features:
-            features = self._parsed(record)
-            return {**features, "image": change(features["image"])} if change else features
-
-        found = mapped(self._records.dataset(), one, threads, in_order)
-        if self._skip_corrupted:
-            found = kept(found, lambda features: images.has_pixels(features["image"]))
-        if change is None:
-            found = images.changed(found, self._finished, None if seeded() else threads)
-        return self._making.finished(self._making.batched(found))
+        found = mapped(records, self._parsed, threads, not self._shuffle or seeded())
+        found = kept(found, lambda features: images.has_pixels(features["image"]))
+        found = images.changed(found, self._finished, None if seeded() else threads)
+        return self._making.batched(found)
 
     def _finished(self, image: tf.Tensor) -> tf.Tensor:
         image = images.resized(image, self._making.size)

@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.datasets import places
-from moxing.tensorflow.datasets.base import BaseDataset, seeded, shuffle_seed, workers
+from moxing.tensorflow.datasets.base import BaseDataset, iterator_of, seeded, shuffle_seed, workers
 from moxing.tensorflow.datasets.batching import Making
 from moxing.tensorflow.datasets.copies import Copies
 from moxing.tensorflow.datasets.mapping import mapped
@@ -71,10 +71,10 @@ class Records:
 class BaseTFRecordDataset(BaseDataset):
     """Records with the features ``feature_keys``, each read as its ``feature_values`` says.
 
-    A subclass gives names in ``_build_features``, which gets the parsed tensors in the order of
-    the keys and calls ``self._add_feature(name, tensor)``; it runs for one record, inside of the
-    pipeline. Without one the features have the names of their keys. With ``batch_size`` what it
-    adds is batched. ``meta`` is the same as ``metadata``: the documents write both.
+    A subclass gives names in ``_build_features``, which gets the parsed tensors of a record in the
+    order of the keys and calls ``self._add_feature(name, tensor)``. Without one the features have
+    the names of their keys. With ``batch_size`` what it adds is batched. ``meta`` is the same as
+    ``metadata``: the documents write both.
     """
 
     def __init__(
@@ -123,14 +123,17 @@ class BaseTFRecordDataset(BaseDataset):
     def _add_feature(self, name: str, tensor: Any) -> None:
         self._added[name] = tensor
 
-    def _elements(self) -> tf.data.Dataset:
-        found = mapped(
-            self._records.dataset(),
-            self._parsed,
-            self._records.threads,
-            in_order=not self._shuffle or seeded(),
-        )
-        return self._making.finished(self._making.batched(found))
+    def _next(self) -> Features:
+        records = self._records.dataset()
+        if self._making.batch_size is None:
+            # In the graph, and not in the data set: mox.run brings it into one function with what
+            # input_fn does with the features.
+            return self._parsed(iterator_of(self._making.finished(records)).get_next())
+        return iterator_of(self._making.finished(self._batches(records))).get_next()
+
+    def _batches(self, records: Any) -> Any:
+        in_order = not self._shuffle or seeded()
+        return self._making.batched(mapped(records, self._parsed, self._records.threads, in_order))
 
     def _parsed(self, record: tf.Tensor) -> Features:
         parsed = tf.io.parse_single_example(record, self._keys)
