@@ -1,5 +1,6 @@
 """Whole programs of the TI SDK: a launcher of the user's, a script, a server, a model."""
 
+import contextlib
 import io
 import json
 import os
@@ -90,6 +91,19 @@ def launches(person, program, *, code=0, env=(), before=()):
     )
     assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout if code == 0 else done.stdout + done.stderr
+
+
+@contextlib.contextmanager
+def begins(person, program, **streams):
+    """Start a program of the user's; whatever happens, it is no more afterwards."""
+    (person.folder / "launch.py").write_text(program, encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, "launch.py"], env=person.env, cwd=person.folder, text=True, **streams
+    ) as client:
+        try:
+            yield client
+        finally:
+            client.kill()
 
 
 def hears(client, line):
@@ -272,22 +286,13 @@ open(os.environ['TM_MODEL_DIR'] + '/weights', 'w').close()
 def test_attach_goes_on_after_client_and_server_were_killed(person):
     gate = person.folder / "gate"
     code(person, SAYS.format(gate=str(gate)))
-    (person.folder / "launch.py").write_text(
+    program = (
         "from ti.tensorflow import TensorFlow\n"
         "TensorFlow(entry_point='train.py', source_dir='code').fit(job_name='orphan')\n"
     )
-    client = subprocess.Popen(
-        [sys.executable, "launch.py"],
-        env=person.env,
-        cwd=person.folder,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert "line 1\n" in hears(client, "line 2\n")
-
-    client.kill()
-    client.wait()
-    client.stdout.close()
+    with begins(person, program, stdout=subprocess.PIPE) as client:
+        assert "line 1\n" in hears(client, "line 2\n")
+        client.kill()
     person.kills_server()
     gate.touch()
     said = launches(
@@ -307,22 +312,15 @@ def test_attach_goes_on_after_client_and_server_were_killed(person):
 
 def test_an_interrupt_detaches_and_the_job_goes_on(person):
     code(person, "import time\nprint('begun', flush=True)\ntime.sleep(600)\n")
-    (person.folder / "launch.py").write_text(
+    program = (
         "from ti.tensorflow import TensorFlow\n"
         "TensorFlow(entry_point='train.py', source_dir='code').fit(job_name='left')\n"
     )
-    client = subprocess.Popen(
-        [sys.executable, "launch.py"],
-        env=person.env,
-        cwd=person.folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    hears(client, "begun\n")
-
-    client.send_signal(signal.SIGINT)
-    said, told = client.communicate(timeout=60)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with begins(person, program, **pipes) as client:
+        hears(client, "begun\n")
+        client.send_signal(signal.SIGINT)
+        said, told = client.communicate(timeout=60)
 
     assert "attach(training_job_name='left')" in said
     assert told.rstrip().endswith("KeyboardInterrupt")
@@ -348,7 +346,8 @@ def test_a_failing_script_ends_the_program_with_its_own_traceback(person):
 ONLY_SM = """\
 import json, os
 env = {name: value for name, value in os.environ.items() if name.startswith('SM_')}
-for name in ('SM_MODEL_DIR', 'SM_CHANNEL_TRAIN', 'SM_OUTPUT_DATA_DIR', 'SM_INPUT_DIR'):
+for name in ('SM_MODEL_DIR', 'SM_CHANNEL_TRAIN', 'SM_OUTPUT_DATA_DIR', 'SM_INPUT_DIR',
+             'SM_OUTPUT_INTERMEDIATE_DIR', 'SM_INPUT_CONFIG_DIR', 'SM_MODULE_DIR'):
     assert os.path.isdir(env[name]), name
 for name in ('SM_CHANNELS', 'SM_HPS', 'SM_HOSTS', 'SM_USER_ARGS', 'SM_RESOURCE_CONFIG',
              'SM_INPUT_DATA_CONFIG', 'SM_TRAINING_ENV', 'SM_FRAMEWORK_PARAMS'):
@@ -549,23 +548,16 @@ def test_the_notebook_of_the_example_runs(person):
 def test_on_a_terminal_one_line_moves(person):
     gate = person.folder / "gate"
     code(person, SAYS.format(gate=str(gate)))
-    (person.folder / "launch.py").write_text(
+    program = (
         "from ti.tensorflow import TensorFlow\n"
         "TensorFlow(entry_point='train.py', source_dir='code').fit(job_name='moving')\n"
     )
     screen, terminal = os.openpty()
-    client = subprocess.Popen(
-        [sys.executable, "launch.py"],
-        env=person.env,
-        cwd=person.folder,
-        stdout=subprocess.DEVNULL,
-        stderr=terminal,
-    )
-    os.close(terminal)
-    seen = b""
-    while not re.search(rb"moving: run \d+\.\d s", seen):
-        seen += os.read(screen, 4096)
-    gate.touch()
-
-    assert client.wait(60) == 0
-    os.close(screen)
+    with begins(person, program, stdout=subprocess.DEVNULL, stderr=terminal) as client:
+        os.close(terminal)
+        with open(screen, "rb", buffering=0) as shown:
+            seen = b""
+            while not re.search(rb"moving: run \d+\.\d s", seen):
+                seen += shown.read(4096)
+            gate.touch()
+            assert client.wait(60) == 0
