@@ -55,6 +55,11 @@ class Session:
         """
         from danlu.client import connect
 
+        if not self.elsewhere and "DANLU_TASK" in os.environ:
+            raise Refused(
+                "This program runs as a job itself, where there is no server.",
+                hint="Run it with: danlu python launch.py, or name one: Session(server=…, token=…)",
+            )
         client = connect(self.settings, self.elsewhere or None, self._token or None)
         # Whatever keeps this session in a circle, an exception say: its connection is closed first.
         weakref.finalize(self, client.close)

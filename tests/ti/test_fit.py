@@ -246,6 +246,13 @@ def test_a_script_that_exits_has_no_traceback_and_a_cause(desk):
     assert caught.value.traceback == ""
 
 
+def test_a_launcher_that_is_run_as_a_job_says_how_it_is_meant(desk):
+    text = "from ti.tensorflow import TensorFlow\nTensorFlow(entry_point='train.py').fit()\n"
+
+    with pytest.raises(TrainingFailed, match="runs as a job itself, where there is no server"):
+        TensorFlow(entry_point="train.py", source_dir=desk.script(text)).fit()
+
+
 def test_the_language_is_that_of_the_person(desk, monkeypatch):
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     given = TensorFlow(entry_point="train.py", source_dir=desk.script("import sys\nsys.exit(3)\n"))
