@@ -81,9 +81,23 @@ def test_a_range_that_is_cut_off_goes_on_where_it_was(
     assert (tmp_path / "to" / "a").read_bytes() == BIG
     again = [found for found in ranges(service) if found[1] == 16 * MiB]
     assert len(again) == 2
-    if key == "a":  # what came before the cut counts
-        assert again[1][0] >= 12 * MiB
-        assert clock.waits == []
+    assert again[1][0] >= 12 * MiB  # what came before the cut counts
+    assert clock.waits == []
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_service_that_knows_no_ranges_will_do(
+    service: SmallS3, storage: S3Storage, tmp_path: Path, key: str
+) -> None:
+    storage.write(key, BIG)
+    about = {"etag": f'"{service.buckets["bucket"][key].etag}"', "last-modified": DATE}
+    service.faults = [
+        lambda request: Reply(200, BIG, about) if request.headers.get("range") else None
+    ]
+
+    pull(Location(storage, key, "obs://bucket/a"), tmp_path / "to")
+
+    assert (tmp_path / "to" / "a").read_bytes() == BIG
 
 
 def test_a_fetch_that_broke_asks_only_for_what_is_missing(

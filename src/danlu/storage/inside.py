@@ -116,7 +116,7 @@ def write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def write_at(handle: int, data: bytes, at: int) -> None:
+def write_at(handle: int, data: bytes | memoryview, at: int) -> None:
     view = memoryview(data)
     while view:
         written = os.pwrite(handle, view, at)

@@ -15,7 +15,7 @@ from danlu.storage.segments import Segment, Segments
 
 STREAMS = 8
 
-Take = Callable[[bytes], None]
+Take = Callable[[memoryview], None]  # of bytes that are good until it returns
 
 
 @runtime_checkable
@@ -65,7 +65,7 @@ class Pour:
         noted = Segments(handle, self._entry.size)
         self._told(at - segment.start)
 
-        def take(piece: bytes) -> None:
+        def take(piece: memoryview) -> None:
             nonlocal at
             if over.is_set():  # who comes late must not touch a file that others have by now
                 raise _TooLate

@@ -114,7 +114,9 @@ class S3Storage:
         reader = ObjectReader(fetch, size, first)
         return cast("BinaryIO", io.BufferedReader(reader, 1 << 20))
 
-    def stream(self, entry: Entry, start: int, end: int, take: Callable[[bytes], None]) -> None:
+    def stream(
+        self, entry: Entry, start: int, end: int, take: Callable[[memoryview], None]
+    ) -> None:
         """See ``danlu.storage.pour.Streaming``."""
         with self._telling(entry.key):
             try:

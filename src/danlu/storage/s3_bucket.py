@@ -4,7 +4,7 @@ Everything here raises ``s3_faults.Fault``; ``s3.py`` makes sentences of them.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TypeVar
@@ -17,7 +17,6 @@ from danlu.storage.s3_answers import http_time
 from danlu.storage.s3_fast import Fast, ordinary, usable
 from danlu.storage.s3_faults import Fault, Passing
 from danlu.storage.s3_patience import Patience
-from danlu.storage.s3_reader import BLOCK
 from danlu.storage.s3_wire import Answer, Timeouts, Wire
 
 T = TypeVar("T")
@@ -81,7 +80,7 @@ class Bucket:
         return b"", whole.size, whole.etag
 
     def stream(
-        self, key: str, start: int, end: int, etag: str, take: Callable[[bytes], None]
+        self, key: str, start: int, end: int, etag: str, take: Callable[[memoryview], None]
     ) -> None:
         """Call ``take`` with the bytes of a range, in order; of the object that has this etag."""
         at = start
@@ -90,7 +89,7 @@ class Bucket:
             nonlocal at
             before = at
             try:
-                for piece in self._pieces(key, at, end, etag):
+                for piece in self._wire.stream(key, at, end, etag):
                     take(piece)
                     at += len(piece)
             except Passing:
@@ -99,19 +98,6 @@ class Bucket:
 
         while at < end:
             self._try(attempt)
-
-    def _pieces(self, key: str, start: int, end: int, etag: str) -> Iterator[bytes]:
-        fast = self._fast
-        if fast and ordinary(key):
-            yield from fast.stream(key, start, end, etag)
-            return
-        for at in range(start, end, BLOCK):
-            data, _, found = self._get(key, at, min(at + BLOCK, end), etag)
-            if found != etag:
-                raise Fault(412, "")
-            if not data:
-                raise Passing(0, "cut off")
-            yield data
 
     def _get(self, key: str, start: int, end: int | None, etag: str) -> tuple[bytes, int, str]:
         headers = {"if-match": f'"{etag}"'} if etag else {}

@@ -8,7 +8,6 @@ one which used it: its threads stay behind, and every call of the child hangs.
 import os
 import re
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 _STATUS = re.compile(r"status code: ([0-9]{3})[^:]*:(.*)", re.DOTALL)
 _UNTRUSTED = re.compile(r"^\s*error: InvalidCertificate\(", re.MULTILINE)  # of rustls
 _ODD = re.compile(r"(?:^|/)(?:\.{0,2})(?:/|$)|[\x00-\x1f\x7f]")
-PIECE = 256 << 10  # larger ones cost more: their memory is asked for anew each time
 _inherited = False
 
 
@@ -119,25 +117,6 @@ class Fast:
         if len(data) != wanted:
             raise Passing(0, "cut off")
         return data, size, tag
-
-    def stream(self, key: str, start: int, end: int, etag: str) -> Iterator[bytes]:
-        """Yield the bytes of a range of the object that has this etag, as they come."""
-        import obstore
-
-        left = end - start
-        try:
-            found = obstore.get(self._store, key, options=_options(start, end, etag))
-            if _tag(found.meta["e_tag"]) != etag:  # not every service knows the condition
-                raise Fault(412, "")
-            for piece in found.stream(min_chunk_size=PIECE):
-                left -= len(piece)
-                yield piece
-        except Fault:
-            raise
-        except Exception as error:
-            raise _fault(error) from None
-        if left:
-            raise Passing(0, "cut off")
 
 
 def _options(start: int, end: int | None, etag: str) -> "GetOptions":

@@ -1,6 +1,6 @@
 """Whole trees: from a storage to a folder, and back.
 
-Every file is checked by size and etag and carries its SHA-256; a reader of the target sees whole
+Every file is checked by size and etag and carries a sum; a reader of the target sees whole
 files only. Nothing at the target is ever removed.
 """
 
