@@ -13,7 +13,7 @@ class Network:
     size: int
     preprocessing: str
     labels_offset: int
-    logits: str  # what the names of the classifier's variables contain
+    logits: str  # what the names of the classifiers' variables contain; several with commas
     fixed: Mapping[str, Any] = field(default_factory=dict)  # given to the builder
     options: tuple[str, ...] = ()  # may be given by the caller
 
@@ -75,7 +75,7 @@ def _nasnet(
     family = "cifarnet" if stem == "cifar" else "inception"
     options = (*chosen, "use_aux_head")
     fixed = {**shape, **chosen, **fixed}
-    return Network("nasnet:nasnet", size, family, 0, "final_layer", fixed, options)
+    return Network("nasnet:nasnet", size, family, 0, "final_layer,aux_logits", fixed, options)
 
 
 def _xception(name: str, entry: str, middle: int) -> Network:
