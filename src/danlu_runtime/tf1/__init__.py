@@ -12,7 +12,16 @@ def enter(real: ModuleType) -> ModuleType:
 
     from danlu_runtime import steps
     from danlu_runtime.activate import version_seen
-    from danlu_runtime.tf1 import before_one, flags, keras, logs, restored, restored_rnn, session
+    from danlu_runtime.tf1 import (
+        before_one,
+        flags,
+        keras,
+        logs,
+        restored,
+        restored_rnn,
+        session,
+        workers,
+    )
     from danlu_runtime.tf1.facade import Facade
 
     numpy.set_printoptions(legacy="1.25")  # numpy 2 prints np.float32(0.5) inside lists
@@ -23,6 +32,8 @@ def enter(real: ModuleType) -> ModuleType:
     flags.tolerate()
     logs.print_once()
     session.place_softly()
+    workers.look_often()
+    workers.end_synchronous_runs()
     keras.accept_old_calls()
     steps.install()
     return Facade(real, version_seen())
