@@ -91,10 +91,11 @@ def test_the_moves_are_those_of_the_state_table():
 
 def test_no_folder_is_named_for_nothing():
     vague = {"utils", "common", "helpers", "core", "manager"}
-    theirs = ROOT / "src/danlu_runtime/tf1/contrib"  # modules have the names TensorFlow gave them
+    # Scripts import these by the names TensorFlow and MoXing gave them.
+    theirs = [ROOT / "src/danlu_runtime/tf1/contrib", ROOT / "src/moxing/tensorflow/utils"]
 
     found = [path for path in (ROOT / "src").rglob("*") if path.stem in vague]
-    assert [path for path in found if not path.is_relative_to(theirs)] == []
+    assert [path for path in found if not any(map(path.is_relative_to, theirs))] == []
 
 
 def test_no_file_is_too_long():

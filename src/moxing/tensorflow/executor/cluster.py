@@ -163,12 +163,14 @@ class Cluster:
         checkpoint_dir: str | None = None,
         decided: Callable[[], bool] = lambda: False,
         shared: bool = False,
+        first: Sequence[Any] = (),
     ) -> tf.train.MonitoredSession:
         """Return a session of this worker; the chief's gives the variables their values.
 
         ``checkpoint_dir``: where they are when the servers were lost in the middle of it.
         ``decided`` tells at the end whether this worker has decided that all stop; ``shared``:
         hooks decide that too. With steps together, one that ends always ends the others.
+        ``first``: hooks of optimizers, who let others go before anybody is waited for.
         """
         target = self.start(config)
         config = self._seeing(config, *self._seen)
@@ -176,6 +178,7 @@ class Cluster:
         if len(self.workers) > 1 and not self.steps_together:
             stop = StopTogether(decided, shared, self.is_chief)
             hooks = [Farewell(stop, self._let_finish), *hooks, stop]
+        hooks = [*first, *hooks]
         given = (target, config, scaffold, self._needed(), lambda: Wait(self.timeout))
         creator: Any
         if self.is_chief:

@@ -8,6 +8,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.callbacks import call
 from moxing.tensorflow.executor.pipeline import Batches, batches
+from moxing.tensorflow.executor.precision import computed, kept
 from moxing.tensorflow.executor.request import Request
 from moxing.tensorflow.executor.run_graph import RunGraph
 from moxing.tensorflow.executor.sharing import Sharing
@@ -103,8 +104,8 @@ def _add_clone(
     try:
         # Names without a scope for the first: they are those of the checkpoint.
         scope = tf.name_scope(f"clone_{clone}") if clone else contextlib.nullcontext()
-        with tf.device(placement.model(clone)), scope, sharing.variables():
-            returned = call(request.model_fn, inputs, model.mode)
+        with tf.device(placement.model(clone)), scope, sharing.variables(), kept():
+            returned = call(request.model_fn, computed(inputs), model.mode)
         if clone == 0:
             graph.share_losses(tensors_of(inputs))
             model.updates = graph.of_clone(tf.GraphKeys.UPDATE_OPS)

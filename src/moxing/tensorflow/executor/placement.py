@@ -41,9 +41,15 @@ def placement() -> Placement:
         raise ValueError(f"--num_gpus must be 1 or more, got {clones}.")
     on_gpus = not get_flag("clone_on_cpu") and has_gpu() and _gpus() >= clones
     if clones > 1 and not on_gpus and not get_flag("clone_on_cpu"):
+        found = _gpus() if has_gpu() else 0
+        if get_flag("strict_gpus"):
+            raise ValueError(
+                f"--num_gpus={clones} and {found} GPU(s) are there. Without --strict_gpus the "
+                "clones run on the CPU."
+            )
         tf.logging.warning(
             "--num_gpus=%d and %d GPU(s) are there: the model runs as %d clones on the CPU.",
-            *(clones, _gpus() if has_gpu() else 0, clones),
+            *(clones, found, clones),
         )
     return Placement(clones, "GPU" if on_gpus else "CPU")
 

@@ -35,6 +35,7 @@ from moxing.tensorflow.executor.sharing import Sharing
 from moxing.tensorflow.executor.summaries import Summaries, Writer
 from moxing.tensorflow.executor.training import optimizers, train_op
 from moxing.tensorflow.optimizer.rates import learning_rate_of, scale_learning_rate
+from moxing.tensorflow.optimizer.wrapping import hooks_of
 
 
 @dataclass
@@ -71,7 +72,7 @@ def train(request: Request, cluster: Cluster | None = None) -> None:
         loop = Loop(built.usual, parts, request.max_steps, fused)
         ready = scaffold(start, _initializers(built), saver)
         config = configuration(placed)
-        hooks = [*built.together, *joined, loop.hook()]
+        hooks = [*joined, loop.hook()]
         with _session(request, built, cluster, loop, ready, config, hooks) as session:
             loop.run(session)
     if export is not None:
@@ -82,19 +83,28 @@ def train(request: Request, cluster: Cluster | None = None) -> None:
 
 
 def _session(
-    request: Request, built: _Built, cluster: Cluster | None, loop: Loop, *given: Any
+    request: Request,
+    built: _Built,
+    cluster: Cluster | None,
+    loop: Loop,
+    ready: tf.train.Scaffold,
+    config: tf.ConfigProto,
+    hooks: Sequence[Any],
 ) -> tf.train.MonitoredSession:
     if cluster is None:
-        return open_session(*given)
+        return open_session(ready, config, [*built.together, *hooks])
     shared = any(
         isinstance(hook, AggregativeSessionRunHook) and hook.support_sync_workers()
         for hook in built.model.first.hooks
     )
     return cluster.session(
-        *given,
+        ready,
+        config,
+        hooks,
         checkpoint_dir=request.log_dir,
         decided=lambda: loop.moment.stop,
         shared=shared,
+        first=built.together,
     )
 
 
@@ -110,6 +120,7 @@ def _build(request: Request, graph: Any, placed: Any, cluster: Cluster | None) -
     rate = learning_rate_of(made[0])
     made, together = _together(model, made, cluster)
     op = train_op(model, made, placed, tf.train.get_global_step())
+    together = [*(hook for each in made for hook in hooks_of(each)), *together]
     slots = [each for each in tf.global_variables() if id(each) not in of_model]
     with tf.control_dependencies([op]):
         usual = {STEP: tf.identity(tf.train.get_global_step().read_value(), "mox_step")}

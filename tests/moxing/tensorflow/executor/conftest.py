@@ -53,8 +53,8 @@ class Program:
         self.modes.append(mode)
         self.inputs[mode] = inputs
         x, y = inputs
-        w = tf.get_variable("w", [], initializer=tf.zeros_initializer())
-        b = tf.get_variable("b", [], initializer=tf.zeros_initializer())
+        w = tf.get_variable("w", [], x.dtype, initializer=tf.zeros_initializer())
+        b = tf.get_variable("b", [], x.dtype, initializer=tf.zeros_initializer())
         guess = w * x + b
         loss = tf.reduce_mean(tf.square(guess - y))
         tensors = {"x": x, "y": y, "guess": guess, "loss": loss, "mode": mode}

@@ -147,3 +147,22 @@ def test_layers_of_keras_are_shared_by_clones_and_modes(program, mox, tf, flags,
 
     names = {name for name in values_in(tf, tmp_path) if "global" not in name}
     assert names == {"dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias"}
+
+
+def test_missing_gpus_may_be_a_fault(program, flags):
+    flags("num_gpus", 2)
+    flags("strict_gpus", True)
+
+    with pytest.raises(ValueError, match=r"--num_gpus=2 and 0 GPU\(s\) are there"):
+        program.run()
+
+
+def test_a_flag_lets_a_model_compute_in_half_precision(program, tf, flags, tmp_path):
+    flags("use_fp16", True)
+    seen = []
+    program.spec = lambda guess, **_: seen.append(guess.dtype) or {}
+
+    program.run(log_dir=str(tmp_path))
+
+    assert seen == [tf.float16]
+    assert values_in(tf, tmp_path)["w"].dtype == "float32"
