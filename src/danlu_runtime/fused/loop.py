@@ -43,7 +43,7 @@ class Fused:
         op = op.op if isinstance(op, tf.Tensor) else op
         found = behind([op, *values])
         self.most = steps if xla else None
-        self.alone = xla or any(is_drawn(each) for each in found.inside)
+        self.alone = xla or draws(op, *values)
         parts = _compilable(found, op, values) if xla else None
         with _apart(op.graph), tf.name_scope("fused") as scope:
             self._asked = tf.placeholder_with_default(tf.constant(1, tf.int32), [], "steps")
@@ -62,6 +62,11 @@ class Fused:
         if self.most is not None and n > self.most:
             raise ValueError(f"This compiled call makes {self.most} steps at most, got {n!r}.")
         return {self._asked: n}
+
+
+def draws(*fetches: Any) -> bool:
+    """Tell whether a step draws random numbers."""
+    return any(is_drawn(each) for each in behind(fetches).inside)
 
 
 @contextmanager

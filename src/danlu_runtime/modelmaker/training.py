@@ -6,6 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from danlu_runtime.fused import choice
+from danlu_runtime.fused.estimator import fused_steps
 from danlu_runtime.modelmaker.answer import ask
 from danlu_runtime.modelmaker.functions import Functions, bind, load
 from danlu_runtime.modelmaker.receiver import Receiver
@@ -19,21 +21,26 @@ BEST, LATEST = "best", "latest"
 def train(run: str, path: str, model_dir: str, params: Mapping[str, Any]) -> None:
     """Do everything the service promises for a file with functions."""
     tf.logging.set_verbosity(tf.logging.INFO)
+    choice.is_asked()  # a word that cannot be is told before anything else
+    tf.enable_resource_variables()  # only they can be trained several steps at once
     functions = load(run, path, params)
     estimator = _estimator(functions, model_dir, params)
     receiver, batch = rehearse(functions, estimator)
     _tell_start(estimator)
-    metrics, _ = tf.estimator.train_and_evaluate(
-        estimator,
-        tf.estimator.TrainSpec(functions.train_input_fn, max_steps=_steps(estimator, params)),
-        tf.estimator.EvalSpec(
-            functions.eval_input_fn,
-            steps=params["eval_steps"],
-            exporters=_exporters(functions, receiver),
-            start_delay_secs=params["eval_start_delay_secs"],
-            throttle_secs=params["eval_throttle_secs"],
-        ),
-    )
+    with fused_steps(estimator) as hooks:
+        metrics, _ = tf.estimator.train_and_evaluate(
+            estimator,
+            tf.estimator.TrainSpec(
+                functions.train_input_fn, max_steps=_steps(estimator, params), hooks=hooks
+            ),
+            tf.estimator.EvalSpec(
+                functions.eval_input_fn,
+                steps=params["eval_steps"],
+                exporters=_exporters(functions, receiver),
+                start_delay_secs=params["eval_start_delay_secs"],
+                throttle_secs=params["eval_throttle_secs"],
+            ),
+        )
     _tell_metrics(metrics or {})
     ask(os.path.join(model_dir, "export", LATEST), batch)
 
