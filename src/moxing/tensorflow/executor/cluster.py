@@ -18,6 +18,7 @@ from moxing.tensorflow.executor.cluster_attendance import (
     Marks,
 )
 from moxing.tensorflow.executor.cluster_hosts import Peer, faults, listed
+from moxing.tensorflow.executor.cluster_places import keeping_local, placing
 from moxing.tensorflow.executor.cluster_reach import Wait
 from moxing.tensorflow.executor.cluster_session import ChiefCreator, WorkerCreator
 from moxing.tensorflow.executor.cluster_stop import Farewell, StopTogether
@@ -29,9 +30,7 @@ from moxing.tensorflow.executor.cluster_sync import (
 from moxing.tensorflow.executor.cluster_watch import Watch, wait_until
 from moxing.tensorflow.executor.flags import get_flag
 
-_PLACED = ("Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable")
 _runs = itertools.count(1)
-_next_server: weakref.WeakKeyDictionary[Any, Iterator[int]] = weakref.WeakKeyDictionary()
 _optimizers: weakref.WeakKeyDictionary[Any, Iterator[int]] = weakref.WeakKeyDictionary()
 
 
@@ -119,7 +118,7 @@ class Cluster:
         with (
             tf.get_default_graph().container(self._container),
             tf.device(self.devices()),
-            tf.variable_creator_scope(self._keep_local),
+            tf.variable_creator_scope(keeping_local(self.index)),
         ):
             yield
 
@@ -128,19 +127,7 @@ class Cluster:
 
         ``device``: which of its devices, such as ``/device:GPU:1``; empty: TensorFlow chooses.
         """
-        turn = _next_server.setdefault(tf.get_default_graph(), itertools.count())
-
-        def place(operation: Any) -> str:
-            given = tf.DeviceSpec.from_string(operation.device or "")
-            own = tf.DeviceSpec.from_string(f"/job:worker/task:{self.index}{device}")
-            if operation.type in _PLACED and given.job in (None, "ps"):
-                own = tf.DeviceSpec(job="ps", task=given.task, device_type="CPU", device_index=0)
-                given = tf.DeviceSpec()
-                if own.task is None:
-                    own = own.replace(task=next(turn) % len(self.ps))
-            return str(own.make_merged_spec(given).to_string())
-
-        return place
+        return placing(self.index, len(self.ps), device)
 
     def synchronized(self, optimizer: Any) -> tuple[Any, list[tf.train.SessionRunHook]]:
         """Return what applies gradients as this run does, and the hooks it needs."""
@@ -174,18 +161,19 @@ class Cluster:
         """
         target = self.start(config)
         config = self._seeing(config, *self._seen)
-        hooks = [Watch(self._others), *(chief_only_hooks if self.is_chief else ()), *hooks]
+        before: list[Any] = [*first, Watch(self._others)]
+        after: list[Any] = [*(chief_only_hooks if self.is_chief else ()), *hooks]
         if len(self.workers) > 1 and not self.steps_together:
             stop = StopTogether(decided, shared, self.is_chief)
-            hooks = [Farewell(stop, self._let_finish), *hooks, stop]
-        hooks = [*first, *hooks]
+            before.append(Farewell(stop, self._let_finish))
+            after.append(stop)
         given = (target, config, scaffold, self._needed(), lambda: Wait(self.timeout))
         creator: Any
         if self.is_chief:
             creator = ChiefCreator(*given, checkpoint_dir=checkpoint_dir)
         else:
             creator = WorkerCreator(*given)
-        session = tf.train.MonitoredSession(creator, hooks)
+        session = tf.train.MonitoredSession(creator, [*before, *after])
         with self._marks() as marks:
             marks.write(self.index, HERE)
         return session
@@ -220,13 +208,6 @@ class Cluster:
         servers = range(len(self.ps)) if server is None else [server]
         target = self.start(config)
         return Attendance(target, config, self._container, servers, len(self.workers))
-
-    def _keep_local(self, make: Callable[..., Any], **wanted: Any) -> Any:
-        """Keep on the worker what is its own: sums of metrics would be mixed on a server."""
-        if tf.GraphKeys.LOCAL_VARIABLES not in (wanted.get("collections") or ()):
-            return make(**wanted)
-        with tf.device(f"/job:worker/task:{self.index}/device:CPU:0"):
-            return make(**wanted)
 
     @staticmethod
     def _seeing(config: tf.ConfigProto, *devices: str) -> tf.ConfigProto:

@@ -8,11 +8,14 @@ Unlike there, every worker contributes exactly once to an update.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.cluster_rounds import Rounds
+from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, Pairs
+
+Clear = Callable[[Any, int], None]
 
 _SUMMED = (tf.float16, tf.float32, tf.float64)  # what accumulators can add up
 
@@ -76,43 +79,37 @@ class Accumulated:
             session.run(self._empty)
 
 
-class SynchronousOptimizer(tf.train.Optimizer):
-    """Applies what all workers have computed, by another optimizer, on the chief.
+class SynchronousOptimizer(OptimizerWrapper):
+    """Applies what all workers have computed, by the optimizer inside, on the chief.
 
     ``number`` tells the optimizers of one run apart.
     """
 
     def __init__(self, optimizer: Any, me: int, workers: int, number: int = 0) -> None:
-        super().__init__(use_locking=False, name="mox_synchronous")
-        self._optimizer = optimizer
+        super().__init__(optimizer, "mox_synchronous")
         self._me = me
         self._workers = workers
         self._number = number
         self.rounds: Rounds | None = None
-        self.clear: Callable[[Any, int], None] = lambda session, number: None
+        self.clear: Clear = lambda session, number: None
 
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        return self._optimizer.compute_gradients(*args, **kwargs)
-
-    def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
-    ) -> Any:
-        pairs = list(grads_and_vars)
-        prefix = f"mox_synchronous_{self._number}"
-        rounds = self.rounds = Rounds(prefix, self._me, self._workers)
-        kept = [
-            None if gradient is None else Accumulated(gradient, variable, f"{prefix}/{index}")
-            for index, (gradient, variable) in enumerate(pairs)
-        ]
-        there = [each for each in kept if each is not None]
-        self.clear = _clearing(there)
+    def _step(self, pairs: Pairs, global_step: Any, name: str | None) -> tf.Operation:
+        prefix = f"{self._name}_{self._number}"
+        # Waiting for nothing: the hook uses them before there is a step.
+        with tf.control_dependencies(None):
+            rounds = self.rounds = Rounds(prefix, self._me, self._workers)
+            kept = [
+                Accumulated(gradient, variable, f"{prefix}/{index}")
+                for index, (gradient, variable) in enumerate(pairs)
+            ]
+            self.clear = clearing(kept)
         number = rounds.number
+        with tf.control_dependencies([each.add(number) for each in kept]):
+            done = rounds.everybody() if self._me == 0 else rounds.contributed()
         # The update is built in every worker and run by the chief: the graphs of all have the
         # same variables, in the same order, and so at the same places.
-        with tf.control_dependencies([each.add(number) for each in there]):
-            done = rounds.everybody() if self._me == 0 else rounds.contributed()
         with tf.control_dependencies([done]):
-            means = [None if each is None else each.take(self._workers) for each in kept]
+            means = [each.take(self._workers) for each in kept]
             update = self._optimizer.apply_gradients(
                 [(mean, variable) for mean, (_, variable) in zip(means, pairs, strict=True)],
                 global_step=global_step,
@@ -123,57 +120,41 @@ class SynchronousOptimizer(tf.train.Optimizer):
         with tf.control_dependencies([update]):
             return tf.group(rounds.begin_next())
 
-    def get_slot(self, var: Any, name: str) -> Any:
-        return self._optimizer.get_slot(var, name)
 
-    def get_slot_names(self) -> Any:
-        return self._optimizer.get_slot_names()
+class Joining(Protocol):
+    """Something that works in rounds; none before its graph is built."""
 
-    def variables(self) -> Any:
-        return self._optimizer.variables()
+    rounds: Rounds | None
+    clear: Clear
 
 
 class SynchronousHook(tf.train.SessionRunHook):
     """Takes up the worker's part when a session is there, and ends the run for all."""
 
-    def __init__(self, optimizer: SynchronousOptimizer) -> None:
-        self._optimizer = optimizer
+    def __init__(self, joining: Joining) -> None:
+        self._joining = joining
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        if self._optimizer.rounds is not None:
-            self._optimizer.rounds.begin(session, self._optimizer.clear)
+        if self._joining.rounds is not None:
+            self._joining.rounds.begin(session, self._joining.clear)
 
     def end(self, session: Any) -> None:
-        if self._optimizer.rounds is not None:
-            self._optimizer.rounds.leave(session)
+        if self._joining.rounds is not None:
+            self._joining.rounds.leave(session)
 
 
-class ChiefCounts(tf.train.Optimizer):
+class ChiefCounts(OptimizerWrapper):
     """Applies gradients without counting the step: ``--chief_inc_global_step``, not the chief."""
 
     def __init__(self, optimizer: Any) -> None:
-        super().__init__(use_locking=False, name="mox_uncounted")
-        self._optimizer = optimizer
+        super().__init__(optimizer, "mox_uncounted")
 
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        return self._optimizer.compute_gradients(*args, **kwargs)
-
-    def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
-    ) -> Any:
-        return self._optimizer.apply_gradients(grads_and_vars, global_step=None, name=name)
-
-    def get_slot(self, var: Any, name: str) -> Any:
-        return self._optimizer.get_slot(var, name)
-
-    def get_slot_names(self) -> Any:
-        return self._optimizer.get_slot_names()
-
-    def variables(self) -> Any:
-        return self._optimizer.variables()
+    def _step(self, pairs: Pairs, global_step: Any, name: str | None) -> tf.Operation:
+        return self._optimizer.apply_gradients(pairs, global_step=None, name=name)
 
 
-def _clearing(kept: Sequence[Accumulated]) -> Callable[[Any, int], None]:
+def clearing(kept: Sequence[Accumulated]) -> Clear:
+    """Return a function that lets a round begin with nothing contributed."""
     given = tf.placeholder(tf.int64, [], "mox_synchronous_round")
     begins = [each.at(given) for each in kept]
 

@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.cluster_rounds import Rounds
-from moxing.tensorflow.executor.cluster_sync import Accumulated, SynchronousHook, _clearing
+from moxing.tensorflow.executor.cluster_sync import Accumulated, SynchronousHook, clearing
 from moxing.tensorflow.optimizer.workers import Workers
 from moxing.tensorflow.optimizer.wrapping import Pairs
 
@@ -38,7 +38,7 @@ class Exchange:
                 for index, (gradient, variable) in enumerate(pairs)
             ]
             self.rounds = Rounds(name, workers.index, workers.count)
-            self.clear: Callable[[Any, int], None] = _clearing(self._kept)
+            self.clear: Callable[[Any, int], None] = clearing(self._kept)
 
     def apply(self, apply: Callable[[Pairs], tf.Operation]) -> tf.Operation:
         """Return an operation that ends when the chief has applied the mean of all workers."""

@@ -75,7 +75,7 @@ class Training:
         seen: list[int] = []
         folder = str(self.saved) if self.saved else None
         config = tf.ConfigProto(allow_soft_placement=True)
-        with cluster.session(scaffold, config, hooks, saving, folder) as session:
+        with cluster.session(scaffold, config, (), saving, folder, first=hooks) as session:
             print("ready", flush=True)
             while not self._is_over(seen, cluster, session):
                 seen.append(int(session.run(done)))
