@@ -8,7 +8,7 @@ from moxing.tensorflow.datasets.base import shuffled_in
 from moxing.tensorflow.executor import restoring
 from moxing.tensorflow.executor.export import Export
 from moxing.tensorflow.executor.flags import get_flag
-from moxing.tensorflow.executor.logs import BATCH, LOG, EvaluationLines, Speed
+from moxing.tensorflow.executor.logs import BATCH, LOG, EvaluationLines, Speed, left_over
 from moxing.tensorflow.executor.loop import Loop
 from moxing.tensorflow.executor.model import Model, build, tensors_of
 from moxing.tensorflow.executor.modes import ModeKeys
@@ -52,7 +52,11 @@ def evaluate(request: Request, writes: bool = True) -> dict[str, float]:
         usual = _usual(request, model)
         speed = Speed(request.batch_size, placed.clones)
         lines = EvaluationLines(request.log_every, speed, request.batch_size, placed.clones)
-        loop = Loop(usual, [*_outputs(request, model), lines], request.max_steps)
+        loop = Loop(
+            usual,
+            [*left_over(model.left_over), *_outputs(request, model), lines],
+            request.max_steps,
+        )
         start = Start(restoring.Restorer(found, tf.global_variables(), needed=True))
         ready = scaffold(start, model.initializers)
         hooks = [*joining(model, None), loop.hook()]

@@ -69,6 +69,22 @@ class Speed:
         return samples * (moment.step - last) / max(now - since, 1e-9)
 
 
+class LeftOver(Part):
+    """Says once how many samples at the end of the data fill no batch."""
+
+    def __init__(self, samples: Any) -> None:
+        self._samples = samples
+
+    def begin(self, moment: Moment) -> None:
+        left = int(moment.session.run(self._samples))
+        if left > 0:
+            tf.logging.info("%d sample(s) at the end of the data fill no batch: left out.", left)
+
+
+def left_over(samples: Any) -> list[Part]:
+    return [] if samples is None else [LeftOver(samples)]
+
+
 class TrainingLines(Part):
     """``step: 10(global step: 10)``: one line every so many steps, the first at step 0."""
 

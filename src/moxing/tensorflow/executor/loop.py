@@ -99,7 +99,8 @@ class Loop:
         wanted = [part.steps_alone(step) for part in self._parts]
         allowed = counted.allowance()
         left = self._end - self.moment.global_step
-        return max(1, self._pace.limit(min(*wanted, left, allowed if allowed else left)))
+        most = self._fused.most or left
+        return max(1, self._pace.limit(min(*wanted, left, most, allowed if allowed else left)))
 
     def _call(self, session: Any, step: int, stride: int) -> dict[str, Any]:
         beside: dict[str, Any] = {}

@@ -24,6 +24,7 @@ class Model:
     specs: list[ModelSpec]  # of each clone
     initializers: list[Any]
     batch_size: Any
+    left_over: Any = None  # how many samples fill no batch, below 0 where that is not known
     updates: list[Any] = field(default_factory=list)
     summaries: list[Any] = field(default_factory=list)
 
@@ -56,8 +57,9 @@ def build(
     """
     with tf.device(placement.inputs()):
         returned = call(request.input_fn, mode)
-        given, initializers, batch_size = _inputs(returned, request, mode, placement.clones)
-    model = Model(mode, given, [], initializers, batch_size)
+        given, made = _inputs(returned, request, mode, placement.clones)
+    initializers = [each.initializer for each in made if each.initializer is not None]
+    model = Model(mode, given, [], initializers, made[0].batch_size, made[0].left_over)
     for clone, inputs in enumerate(given):
         spec = _add_clone(model, clone, inputs, request, graph, sharing, placement)
         model.specs.append(checked(spec, mode, required))
@@ -66,17 +68,17 @@ def build(
 
 def _inputs(
     returned: Any, request: Request, mode: str, clones: int
-) -> tuple[list[Any], list[Any], Any]:
+) -> tuple[list[Any], list[Batches]]:
     if not isinstance(returned, InputSpec):
         made = _batches(returned, request, mode, clones)
-        return made.per_clone, _there(made.initializer), made.batch_size
+        return made.per_clone, [made]
     each = [_batches(tensors, request, mode, clones) for tensors in returned.inputs]
     if not each:
         raise ValueError("input_fn returned a mox.InputSpec without inputs: call new_input(…).")
     given = [
         returned.with_inputs([one.per_clone[clone] for one in each]) for clone in range(clones)
     ]
-    return given, [op for one in each for op in _there(one.initializer)], each[0].batch_size
+    return given, each
 
 
 def _batches(returned: Any, request: Request, mode: str, clones: int) -> Batches:
@@ -120,10 +122,6 @@ def tensors_of(inputs: Any) -> list[Any]:
     """Return every tensor in what a model_fn is given."""
     found = inputs.inputs if isinstance(inputs, InputSpec) else inputs
     return [each for each in tf.nest.flatten(found, expand_composites=True) if tf.is_tensor(each)]
-
-
-def _there(operation: Any) -> list[Any]:
-    return [] if operation is None else [operation]
 
 
 def _floating(value: Any) -> Any:

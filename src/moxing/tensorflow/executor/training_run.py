@@ -6,7 +6,6 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime.fused import Fused, why_not
 from moxing.tensorflow.datasets.labels import write_labels
 from moxing.tensorflow.executor import restoring
 from moxing.tensorflow.executor.cluster import Cluster
@@ -14,8 +13,16 @@ from moxing.tensorflow.executor.export import Export
 from moxing.tensorflow.executor.flags import get_flag
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook, PlateauLREarlyStoppingHook
 from moxing.tensorflow.executor.inter import InterMode, Rate
-from moxing.tensorflow.executor.logs import BATCH, LOG, Speed, StepRate, TrainingLines
+from moxing.tensorflow.executor.logs import (
+    BATCH,
+    LOG,
+    Speed,
+    StepRate,
+    TrainingLines,
+    left_over,
+)
 from moxing.tensorflow.executor.loop import STEP, Loop
+from moxing.tensorflow.executor.many_steps import Sights, many_steps
 from moxing.tensorflow.executor.model import Model, build, tensors_of
 from moxing.tensorflow.executor.modes import ModeKeys
 from moxing.tensorflow.executor.outputs import Outputs
@@ -68,7 +75,11 @@ def train(request: Request, cluster: Cluster | None = None) -> None:
         saver = tf.train.Saver(save_relative_paths=True)
         joined = joining(built.model, built.inter)
         parts = _parts(request, built, placed, saver, start, found, cluster)
-        fused = None if joined or cluster else _fused(request, built)
+        fused = None
+        if cluster is None:
+            resumes = found is not None and found.resumes
+            sights = _sights(request, built, joined)
+            fused = many_steps(request, built.op, built.usual, sights, resumes)
         loop = Loop(built.usual, parts, request.max_steps, fused)
         ready = scaffold(start, _initializers(built), saver)
         config = configuration(placed)
@@ -157,14 +168,16 @@ def _initializers(built: _Built) -> list[Any]:
     return [*built.model.initializers, *(built.inter.initializers if built.inter else ())]
 
 
-def _fused(request: Request, built: _Built) -> Fused | None:
-    """Return what does many steps in one call, where that gives the same as one by one."""
-    values = list(built.usual.values())
-    if why_not(built.op, values) is not None:
-        return None
-    fused = Fused(built.op, values)
-    looks_inside = request.output_every or (built.model.summaries and request.log_dir)
-    return None if fused.alone and looks_inside else fused
+def _sights(request: Request, built: _Built, joined: Sequence[Any]) -> Sights:
+    draws = bool(built.model.summaries and request.log_dir)
+    return Sights(
+        each=f"{type(joined[0]).__name__} sees every step" if joined else "",
+        inside="output_fn is given every step"
+        if request.output_every
+        else "the model has summaries of its own"
+        if draws
+        else "",
+    )
 
 
 def _parts(
@@ -177,7 +190,7 @@ def _parts(
     cluster: Cluster | None,
 ) -> list[Part]:
     """Return what is done beside the steps, in the order it is done in one of them."""
-    parts: list[Part] = [_Beginning(request, start)]
+    parts: list[Part] = [_Beginning(request, start), *left_over(built.model.left_over)]
     if request.log_every:
         parts.append(TrainingLines(request.log_every, Speed(request.batch_size, placed.clones)))
     if request.output_fn is not None and built.model.first.output_info:

@@ -125,3 +125,11 @@ def test_without_a_batch_size_the_batches_themselves_are_counted(program, said, 
     program.run("EVAL", **given, max_number_of_steps=4)
 
     assert said()[-1].endswith("\t[12 examples]")
+
+
+def test_samples_that_fill_no_batch_are_counted(program, said):
+    program.samples, program.epochs = 37, 1
+
+    program.run(max_number_of_steps=1000)
+
+    assert "5 sample(s) at the end of the data fill no batch: left out." in said()

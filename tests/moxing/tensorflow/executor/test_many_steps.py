@@ -1,5 +1,7 @@
 """Many steps in one call give what single steps give."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -54,7 +56,7 @@ def test_the_values_are_bit_equal(program, mox, tf, calls, monkeypatch, tmp_path
     }
     program.run(**given, log_dir=str(tmp_path / "many"))
     many = len(calls)
-    monkeypatch.setattr("moxing.tensorflow.executor.training_run._fused", lambda *given: None)
+    monkeypatch.setattr("moxing.tensorflow.executor.training_run.many_steps", lambda *given: None)
     program.run(**given, log_dir=str(tmp_path / "single"))
 
     assert many < 123 / 4
@@ -74,7 +76,7 @@ def test_lines_and_curves_are_the_same(program, mox, tf, said, monkeypatch, tmp_
     }
     program.run(**given, log_dir=str(tmp_path / "many"))
     many = [line.split("\t")[::2] for line in said() if "global step" in line]
-    monkeypatch.setattr("moxing.tensorflow.executor.training_run._fused", lambda *given: None)
+    monkeypatch.setattr("moxing.tensorflow.executor.training_run.many_steps", lambda *given: None)
     program.run(**given, log_dir=str(tmp_path / "single"))
     single = [line.split("\t")[::2] for line in said() if "global step" in line]
 
@@ -107,3 +109,34 @@ def test_a_hook_of_the_user_makes_steps_single(program, mox, tf, calls):
     program.run(max_number_of_steps=30)
 
     assert len(calls) == 30
+
+
+def test_xla_is_taken_where_it_is_asked_for_and_kept_where_the_run_goes_on(
+    program, mox, tf, monkeypatch, tmp_path
+):
+    given = {
+        "model_fn": network(mox, tf),
+        "optimizer_fn": mox.get_optimizer_fn("momentum", learning_rate=0.01),
+    }
+    program.run(**given, log_dir=str(tmp_path / "plain"), max_number_of_steps=45)
+    monkeypatch.setenv("DANLU_XLA", "1")
+    program.run(**given, log_dir=str(tmp_path / "xla"), max_number_of_steps=45)
+
+    plain, compiled = (values_in(tf, tmp_path / name) for name in ("plain", "xla"))
+    for name in plain:
+        np.testing.assert_allclose(compiled[name], plain[name], rtol=1e-4, atol=1e-5)
+    assert json.loads((tmp_path / "xla" / "danlu-steps.json").read_text()) == {"xla": True}
+
+    monkeypatch.delenv("DANLU_XLA")
+    program.run(**given, log_dir=str(tmp_path / "xla"), max_number_of_steps=60)
+    assert json.loads((tmp_path / "xla" / "danlu-steps.json").read_text()) == {"xla": True}
+
+
+def test_xla_that_cannot_be_is_told_and_left_out(program, tf, monkeypatch, said, tmp_path):
+    monkeypatch.setenv("DANLU_XLA", "1")
+    program.hooks = lambda **_: [tf.train.SessionRunHook()]
+
+    program.run(log_dir=str(tmp_path))
+
+    assert "XLA is left out: SessionRunHook sees every step." in said()
+    assert json.loads((tmp_path / "danlu-steps.json").read_text()) == {"xla": False}
