@@ -6,6 +6,8 @@ A training that goes on goes on as it began: its numbers would change in the las
 import json
 import os
 
+import tensorflow.compat.v1 as tf
+
 from danlu_runtime.notes import say
 
 VARIABLE = "DANLU_XLA"
@@ -37,17 +39,20 @@ def chosen(folder: str, *, has_checkpoint: bool) -> bool:
 
 
 def keep(folder: str, xla: bool) -> None:
-    """Remember how the training in ``folder`` is made; whole or not at all."""
-    os.makedirs(folder, exist_ok=True)
+    """Remember how the training in ``folder`` is made; whole or not at all.
+
+    A folder may be a URL, as that of checkpoints: TensorFlow writes to it.
+    """
+    tf.gfile.MakeDirs(folder)
     path = os.path.join(folder, FILE)
-    with open(f"{path}.new", "w", encoding="utf-8") as file:
-        json.dump({"xla": xla}, file)
-    os.replace(f"{path}.new", path)
+    with tf.gfile.GFile(f"{path}.new", "w") as file:
+        file.write(json.dumps({"xla": xla}))
+    tf.gfile.Rename(f"{path}.new", path, overwrite=True)
 
 
 def _read(folder: str) -> bool | None:
     try:
-        with open(os.path.join(folder, FILE), encoding="utf-8") as file:
-            return bool(json.load(file)["xla"])
-    except (OSError, ValueError, KeyError, TypeError):
+        with tf.gfile.GFile(os.path.join(folder, FILE)) as file:
+            return bool(json.loads(file.read())["xla"])
+    except (tf.errors.OpError, ValueError, KeyError, TypeError):
         return None

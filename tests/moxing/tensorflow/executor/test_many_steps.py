@@ -140,3 +140,13 @@ def test_xla_that_cannot_be_is_told_and_left_out(program, tf, monkeypatch, said,
 
     assert "XLA is left out: SessionRunHook sees every step." in said()
     assert json.loads((tmp_path / "danlu-steps.json").read_text()) == {"xla": False}
+
+
+def test_the_choice_is_kept_where_the_checkpoints_are(tf, monkeypatch, tmp_path):
+    from danlu_runtime.fused import choice
+
+    monkeypatch.chdir(tmp_path)
+    choice.keep("obs://models/line", True)
+
+    assert choice.chosen("obs://models/line", has_checkpoint=True)
+    assert not (tmp_path / "obs:").exists()
