@@ -3,7 +3,8 @@
 Both read, decode, resize and batch the same JPEG files; the one as ``input_fn`` of the manual
 (section 3.1), batched by ``mox.run``'s own pipeline, the other in one parallel map. They take
 turns in one process. Processor time of an image is told too: it does not depend on what else the
-machine does. The bar is 0.95 of the images per second, in the middle round.
+machine does, and decides nothing. The bar is 0.95 of the images per second, in the middle round; on
+a machine that has other work rounds differ by a factor of three, so the load is told as well.
 
     python bench/images.py [--rounds 5]     writes bench/results/images.json
 """
@@ -41,6 +42,7 @@ def main() -> int:
         "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
         "images": f"{CLASSES * OF_EACH} JPEG files of {SIZE[1]} x {SIZE[0]}, to {SIDE} x {SIDE}",
         "batch": BATCH,
+        "load_average": [round(load, 1) for load in os.getloadavg()],
         "bar": BAR,
         "ratio": {name: round(value, 3) for name, value in ratio.items()},
         "rounds": rows,

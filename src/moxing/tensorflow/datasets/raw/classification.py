@@ -81,7 +81,7 @@ class ImageClassificationRawDataset(BaseDataset):
 
     def _located(self, names: tf.Tensor, labels: tf.Tensor) -> dict[str, tf.Tensor]:
         path = tf.strings.join([self._reading.root.rstrip("/"), names], "/")
-        return {"path": path, "name": names, "label": labels}
+        return {"path": path, "label": labels}
 
     def _finish(self, features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         label = features["label"]
@@ -90,5 +90,5 @@ class ImageClassificationRawDataset(BaseDataset):
             "image": features["image"],
             "label": hot,
             "label_desc": tf.gather(as_bytes(self.metadata.labels_list), label),
-            "image_name": base_names(features["name"]),
+            "image_name": base_names(features["path"]),
         }

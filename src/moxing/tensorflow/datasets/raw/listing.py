@@ -54,8 +54,8 @@ def _split(records: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.strings.substr(records, _NUMBER.size, _TO_THE_END), tf.reshape(numbers, [-1])
 
 
-def base_names(names: tf.Tensor) -> tf.Tensor:
-    return tf.strings.regex_replace(names, ".*/", "")
+def base_names(paths: tf.Tensor) -> tf.Tensor:
+    return tf.strings.regex_replace(paths, "(?s).*/", "")
 
 
 def as_bytes(names: Sequence[str]) -> tf.Tensor:

@@ -87,7 +87,6 @@ class MultilabelClassificationRawDataset(BaseDataset):
         label_names = tf.strings.join([names, meta.labels_extension], ".")
         return {
             "path": tf.strings.join([places.joined(root, meta.images_sub_dir), names], "/"),
-            "name": names,
             "labels": tf.strings.join([places.joined(root, meta.labels_sub_dir), label_names], "/"),
         }
 
@@ -101,7 +100,7 @@ class MultilabelClassificationRawDataset(BaseDataset):
 
 def _finish(features: dict[str, Any]) -> dict[str, Any]:
     wanted = {name: features[name] for name in ("image", "label", "label_desc")}
-    return {**wanted, "image_name": base_names(features["name"])}
+    return {**wanted, "image_name": base_names(features["path"])}
 
 
 def _with_labels(metadata: MultilabelClassificationRawMetadata, skip: bool) -> list[str]:

@@ -103,9 +103,7 @@ def _decoded(
         found = mapped(files, lambda one: _resized(one, making), threads)
     else:
         found = mapped(files, lambda file: _image(read(file), making), threads, in_order)
-    found = mapped(
-        found, lambda one: finish(_changed(_shown(one), making)), None if seeded() else threads
-    )
+    found = mapped(found, lambda one: finish(_changed(one, making)), None if seeded() else threads)
     return making.batched(found)
 
 
@@ -115,10 +113,6 @@ def _or_empty(file: Features) -> Features:
 
 def _resized(features: Features, making: Making) -> Features:
     return {**features, "image": images.resized(features["image"], making.size)}
-
-
-def _shown(features: Features) -> Features:
-    return {name: value for name, value in features.items() if name not in ("data", "path")}
 
 
 def _preprocessed(files: Any, read: Step, reading: Reading, making: Making, finish: Step) -> Any:
