@@ -3,7 +3,7 @@ import json
 import pytest
 
 from danlu.dialects import modelmaker
-from danlu.errors import InvalidJob, Unsupported
+from danlu.errors import InvalidJob
 from danlu.job.plan import Place
 from danlu.testing.dialect import DialectContract
 
@@ -128,6 +128,66 @@ def test_each_wrong_value_has_its_sentence():
     )
 
 
-def test_several_machines_are_not_there_yet():
-    with pytest.raises(Unsupported, match="several machines"):
-        modelmaker.read({**REQUEST, "nodes": 2})
+PEERS = {"ps": ("a:1",), "worker": ("b:2",), "chief": ("b:3",)}
+TWO = {**MNIST, "nodes": 2}
+
+
+def roles(**request):
+    return {role.name: role for role in modelmaker.roles(modelmaker.read({**MNIST, **request}))}
+
+
+def command_of(role, index=0):
+    return modelmaker.command(modelmaker.read(TWO), Place(role, index, peers=PEERS))
+
+
+def test_one_node_is_one_task():
+    (role,) = roles(gpus=2).values()
+
+    assert (role.name, role.count, role.gpus) == ("worker", 1, 2)
+
+
+def test_on_several_nodes_a_chief_and_workers_train_and_a_server_keeps_the_variables():
+    found = roles(nodes=3, cpus=2)
+
+    assert {name: (role.count, role.cpus) for name, role in found.items()} == {
+        "ps": (1, 0),
+        "worker": (2, 2),
+        "chief": (1, 2),
+    }
+    assert [name for name, role in found.items() if role.decides] == ["chief"]
+
+
+def test_every_card_of_every_node_trains_in_a_task_of_its_own():
+    found = roles(nodes=2, gpus=4, cpus=8, memory="8G")
+
+    assert (found["chief"].count, found["worker"].count) == (1, 7)
+    assert {(role.gpus, role.cpus, role.memory) for role in found.values() if role.gpus} == {
+        (1, 2.0, 2 << 30)
+    }
+
+
+@pytest.mark.parametrize("role", ["chief", "worker", "ps"])
+def test_every_task_knows_its_part_and_goes_past_a_proxy(role):
+    env = command_of(role).env
+
+    assert json.loads(env["TF_CONFIG"]) == {
+        "cluster": {"ps": ["a:1"], "worker": ["b:2"], "chief": ["b:3"]},
+        "task": {"type": role, "index": 0},
+    }
+    assert env["no_grpc_proxy"] == "a,b"
+
+
+def test_the_model_is_the_chiefs():
+    assert command_of("chief").push[0].uri == "obs://danlu-models/mnist"
+    assert command_of("worker").push == command_of("ps").push == ()
+
+
+def test_the_parameter_server_is_none_of_the_users_code():
+    found = command_of("ps")
+
+    assert (found.run, found.module) == ("danlu_runtime.parameter_server", True)
+    assert not found.fetch
+
+
+def test_one_node_has_no_cluster():
+    assert "TF_CONFIG" not in command(MNIST).env

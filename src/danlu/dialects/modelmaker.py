@@ -4,6 +4,11 @@ There is no main and no command line: a driver of ours finds the functions and c
 place of the data and one dictionary: defaults, then ``parameters.json`` beside the file, then the
 job's own. The model directory is the platform's.
 
+On several nodes every card trains in a task of its own, or every node without cards, so that the
+global step counts the steps of all, as ``train_max_steps`` does. One of them is the chief, which
+has the model directory and, as a process beside it, the evaluator: checkpoints are read where
+they are written, and the job's end is the chief's. A parameter server keeps the variables.
+
 Contract: docs/dialects/modelmaker.md
 """
 
@@ -13,7 +18,6 @@ from typing import Any
 
 from danlu.dialects.code_dir import boot_file_of
 from danlu.dialects.form import Form, resources_of
-from danlu.errors import Unsupported
 from danlu.job import estimator
 from danlu.job.framework import TENSORFLOW_1
 from danlu.job.plan import Command, Fetch, Place, Push, Role
@@ -26,6 +30,8 @@ TENSORFLOW = TENSORFLOW_1  # the service had no other
 HOME = "/opt/modelmaker"
 MODELS = "obs://danlu-models"
 MODEL = "model"
+CHIEF = "chief"
+PARAMETER_SERVER = "danlu_runtime.parameter_server"
 
 ALIASES = {"model_file": ("boot_file",)}
 
@@ -51,21 +57,31 @@ def read(request: Mapping[str, Any]) -> JobSpec:
         options={"code_origin": origin},
         **common,
     )
-    form.done(spec)
-    if spec.resources.nodes > 1:
-        raise Unsupported(
-            "nodes: training on several machines (ModelMaker manual, creating training code) is "
-            "not there yet.",
-            hint="Ask for one node.",
-        )
-    return spec
+    return form.done(spec)
 
 
 def roles(spec: JobSpec) -> Sequence[Role]:
-    return [Role("worker", spec.resources.nodes, **resources_of(spec))]
+    nodes, cards = spec.resources.nodes, max(1, spec.resources.gpus)
+    if nodes == 1:
+        return [Role("worker", **resources_of(spec))]
+    share: dict[str, Any] = {
+        "cpus": spec.resources.cpus / cards,
+        "memory": spec.resources.memory // cards,
+        "gpus": min(1, spec.resources.gpus),
+    }
+    return [
+        # One is enough: the nodes are processes of one machine, with one network among them.
+        Role("ps", cpus=0, decides=False),
+        # The chief waits for their last steps; whoever is late is ended with the job.
+        Role("worker", nodes * cards - 1, **share, decides=False),
+        Role(CHIEF, **share),
+    ]
 
 
 def command(spec: JobSpec, place: Place) -> Command:
+    cluster = _cluster(place)
+    if place.role == "ps":
+        return Command(run=PARAMETER_SERVER, module=True, env=cluster, private=(HOME,))
     code, data, model, job = (
         place.path(f"{HOME}/{name}") for name in ("code", "data", "model", "job.json")
     )
@@ -79,17 +95,35 @@ def command(spec: JobSpec, place: Place) -> Command:
         args=(job,),  # for the driver; the functions see none
         functions=True,
         cwd=code,
-        env=spec.env,
+        env={**cluster, **spec.env},
         sys_path=(code,),
         fetch=(
             Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),
             *(Fetch(uri, data, name) for name, uri in spec.inputs.items()),
         ),
-        push=(Push(model, spec.outputs[MODEL], MODEL),),
+        push=(Push(model, spec.outputs[MODEL], MODEL),) if _keeps_model(place) else (),
         private=(HOME,),
         folders=(model,) if spec.inputs else (model, data),
         files={job: json.dumps(told, ensure_ascii=False, indent=1)},
     )
+
+
+def _keeps_model(place: Place) -> bool:
+    return place.role == CHIEF or CHIEF not in place.peers
+
+
+def _cluster(place: Place) -> Mapping[str, str]:
+    if CHIEF not in place.peers:
+        return {}
+    cluster = {role: list(hosts) for role, hosts in place.peers.items()}
+    hosts = dict.fromkeys(host.rpartition(":")[0] for each in cluster.values() for host in each)
+    return {
+        "TF_CONFIG": json.dumps(
+            {"cluster": cluster, "task": {"type": place.role, "index": place.index}}
+        ),
+        # The machine's proxy is for downloads: gRPC would look for its peers through it.
+        "no_grpc_proxy": ",".join(hosts),
+    }
 
 
 def _parameters(form: Form) -> tuple[tuple[str, str], ...]:
