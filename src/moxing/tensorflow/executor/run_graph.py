@@ -19,7 +19,8 @@ class RunGraph(tf.Graph):
         super().__init__()
         self._clone: int | None = None  # the one model_fn is called for
         self._before: dict[str, int] = {}  # how long each collection was before it
-        self._shared_losses: list[Any] = []  # of the variables, made with the first clone
+        # Of the variables: made with the first call of model_fn, None until that is over.
+        self._shared_losses: list[Any] | None = None
         self._hinted = False
 
     def begin_clone(self, clone: int) -> None:
@@ -32,10 +33,12 @@ class RunGraph(tf.Graph):
         self._clone, self._before = None, {}
 
     def share_losses(self, inputs: list[Any]) -> None:
-        """Keep the first clone's regularisation of variables for the clones after it.
+        """Keep the first call's regularisation of variables for the clones and modes after it.
 
-        A variable is regularised where it is made, and later clones find it made.
+        A variable is regularised where it is made, and later calls of model_fn find it made.
         """
+        if self._shared_losses is not None:
+            return
         of_clone = self.of_clone(tf.GraphKeys.REGULARIZATION_LOSSES)
         fed = {tensor.op for tensor in inputs}
         self._shared_losses = [loss for loss in of_clone if not _depends(loss.op, fed)]
@@ -46,7 +49,7 @@ class RunGraph(tf.Graph):
         if self._clone is None or key in _SHARED:
             return everything
         own = everything[self._before.get(key, 0) :]
-        if key == tf.GraphKeys.REGULARIZATION_LOSSES and self._clone > 0:
+        if key == tf.GraphKeys.REGULARIZATION_LOSSES and self._shared_losses is not None:
             return [*self._shared_losses, *own]
         return own
 

@@ -58,6 +58,18 @@ def test_each_clone_sees_its_own_collections(program, flags, network, said):
     assert line.endswith("regularizers: 1.000")
 
 
+def test_the_other_mode_sees_the_regularisation_of_the_variables(program, mox, network, said):
+    def with_hook(inputs, mode):
+        spec = network(inputs, mode)
+        info = {"regularizers": spec.log_info["regularizers"]}
+        spec.hooks = [mox.LogEvaluationMetricHook(info, 8, 64, 8)]
+        return spec
+
+    program.run(model_fn=with_hook, inter_mode="EVAL", max_number_of_steps=8)
+
+    assert "[VALIDATION METRICS] step: 7 regularizers: 1.000" in said()
+
+
 def test_all_collections_of_tensorflow_give_a_hint_with_several_clones(program, tf, flags, said):
     flags("num_gpus", 2)
     original = program.model_fn
