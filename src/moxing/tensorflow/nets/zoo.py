@@ -127,10 +127,8 @@ NETWORKS: dict[str, Network] = {
     "resnext_b_101": _resnet("resnext", "resnext_b_101", 101, paths_apart=True),
     "resnext_c_50": _resnet("resnext", "resnext_c_50", 50, paths_apart=False),
     "resnext_c_101": _resnet("resnext", "resnext_c_101", 101, paths_apart=False),
-    "nasnet_cifar": _nasnet(
-        *(32, 18, 32, 96, 0.6, 1.0, 937500),
-        stem="cifar",
-    ),
+    # Size, cells, depth and depth of the stem; then two probabilities and the steps.
+    "nasnet_cifar": _nasnet(32, 18, 32, 96, 0.6, 1.0, 937500, stem="cifar"),
     "nasnet_mobile": _nasnet(224, 12, 44, 32, 1.0, 0.5, 250000),
     "nasnet_large": _nasnet(331, 18, 168, 96, 0.7, 0.5, 250000, skips=True),
     "pnasnet_mobile": _nasnet(224, 9, 54, 32, 1.0, 0.5, 250000, progressive=True),
