@@ -32,6 +32,7 @@ def enter(real: ModuleType) -> ModuleType:
     flags.tolerate()
     logs.print_once()
     session.place_softly()
+    workers.pass_proxies_by()
     workers.look_often()
     workers.end_synchronous_runs()
     keras.accept_old_calls()

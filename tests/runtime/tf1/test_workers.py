@@ -49,8 +49,13 @@ def script(met):
     return done
 
 
-def test_a_synchronous_run_begins_and_ends_without_a_pause(tf, site):
-    """Its worker looked every 30 s for the chief, which waited 120 s for a thread at the end."""
+def test_a_synchronous_run_begins_and_ends_without_a_pause(tf, site, monkeypatch):
+    """Its worker looked every 30 s for the chief, which waited 120 s for a thread at the end.
+
+    And with a proxy, which refuses every connection here, they did not find each other.
+    """
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
     run = functools.partial(script, site.folder / "met")
     site.begin("ps", 0, run)
     chief = site.begin("worker", 0, run)

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from processes import Site
+from processes import Site, until
 
 
 class Training:
     """A small program of a worker or a server, as a user would write it by hand.
 
     ``rows``: how many batches each worker has. A worker returns the global steps it saw. The chief
-    also ends when there is a file named ``enough`` in the folder.
+    also ends when there is a file named ``enough`` in the folder; where it is ``slow``, it begins
+    when there is one named ``go on``.
     """
 
     def __init__(
@@ -26,6 +27,7 @@ class Training:
         rows: tuple[int, ...] = (),
         rare: bool = False,
         saved: bool = False,
+        slow: bool = False,
     ) -> None:
         self.folder = folder
         self.optimizer = optimizer
@@ -34,6 +36,7 @@ class Training:
         self.rows = rows
         self.rare = rare
         self.saved = folder / "checkpoints" if saved else None
+        self.slow = slow
 
     def end(self) -> None:
         (self.folder / "enough").touch()
@@ -111,6 +114,9 @@ class Training:
     def _restore(self, scaffold: Any, session: Any) -> None:
         import tensorflow.compat.v1 as tf
 
+        if self.slow:
+            print("restoring", flush=True)
+            until((self.folder / "go on").exists, 30)
         found = self.saved and tf.train.latest_checkpoint(str(self.saved))
         if found:
             self._saver.restore(session, found)

@@ -55,22 +55,6 @@ def test_a_proxy_is_passed_by_and_its_variables_stay(tf, site, monkeypatch):
     )
 
 
-def test_hosts_kept_from_the_proxy_stay_so(tf, monkeypatch):
-    from moxing.tensorflow.executor.cluster_hosts import listed
-    from moxing.tensorflow.executor.cluster_server import bypass_proxies
-
-    monkeypatch.setenv("https_proxy", "http://proxy:3128")
-    monkeypatch.setenv("no_proxy", "example.com")
-    monkeypatch.delenv("no_grpc_proxy", raising=False)
-    bypass_proxies(listed("ps", "10.0.0.1:2222,node:2222"))
-
-    kept = {name: os.environ.get(name) for name in ("no_grpc_proxy", "no_proxy")}
-    assert kept == {
-        "no_grpc_proxy": "example.com,localhost,127.0.0.1,10.0.0.1,node",
-        "no_proxy": "example.com",
-    }
-
-
 def test_servers_start_together_where_that_is_asked_for(tf, site):
     training = site.training()
     flags = {"sync_before_server": True}

@@ -28,6 +28,20 @@ def test_a_late_worker_joins_and_nobody_has_gone_ahead(tf, site, training, monke
     assert worker.value[0] == 1
 
 
+def test_nobody_begins_while_the_chief_reads_its_checkpoint(tf, site, monkeypatch):
+    """Every variable has a value by then: its initial one."""
+    monkeypatch.setattr("moxing.tensorflow.executor.cluster_reach._FIRST_WORD", 0.5)
+    training = site.training(slow=True)
+    servers, (chief, worker) = site.begin_all(training, sync_replicas=False)
+    chief.says("restoring")
+
+    worker.says("Waiting for worker 0, the chief, to prepare the variables")
+    assert "ready" not in worker.text
+    (site.folder / "go on").touch()
+
+    assert [task.waits() for task in (chief, worker, *servers)] == [0, 0, 0]
+
+
 def test_a_killed_worker_comes_back_and_goes_on_with_the_others(tf, site, training):
     (server,), (chief, worker) = site.begin_all(training)
     worker.says("step 10.")
