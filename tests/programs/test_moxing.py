@@ -85,6 +85,8 @@ def test_two_losses_train_two_networks_and_a_log_dir_may_be_in_the_store(person)
     means = numbers(r"\tmean: (-?[0-9.]+)", done.stdout)
     assert abs(means[0]) < 1.5
     assert abs(means[-1] - 4) < 1.5
+    steps = person.asks("show", "gan")["steps"]
+    assert (steps["step"], steps["total"]) == (401, 401)
     listed = person.types("store", "ls", "obs://models/gan/").stdout
     assert "model.ckpt-401.index" in listed
     assert "events.out.tfevents" in listed

@@ -1,5 +1,7 @@
 """``mox.var_scope``, manual 4.8, and ``version_info``."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ import pytest
 def var_scope(tf):
     if tf is None:
         return None
-    from moxing.tensorflow.executor.var_scope import var_scope
+    from moxing.tensorflow.executor.forced_types import var_scope
 
     return var_scope
 
@@ -144,3 +146,13 @@ def test_the_version_is_the_one_the_script_sees(tf):
 
     assert version_info() == (1, 15, 5)
     assert version_info() >= (1, 13, 0)
+
+
+def test_names_stay_functions_when_a_run_has_loaded_everything(tf):
+    import moxing.tensorflow as mox
+
+    importlib.import_module("moxing.tensorflow.executor.mox_run")
+    importlib.import_module("moxing.tensorflow.executor.precision")
+
+    assert callable(mox.run)
+    assert callable(mox.var_scope)

@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "run": ("run",),
+    "mox_run": ("run",),
     "spec": ("ModelSpec", "ExportSpec", "InputSpec"),
     "modes": ("ModeKeys", "ModeKey", "ExportKeys"),
     "hooks": (
@@ -13,7 +13,7 @@ _HOMES = {
     ),
     "model_collections": ("get_collection",),
     "flags": ("get_flag", "set_flag"),
-    "var_scope": ("var_scope",),
+    "forced_types": ("var_scope",),
     "local_cache": ("cache",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -24,6 +24,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = found  # the function `run`, not the module it lives in
-    return found
+    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)

@@ -6,8 +6,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.flags import get_flag
+from moxing.tensorflow.executor.forced_types import var_scope
 from moxing.tensorflow.executor.spec import InputSpec
-from moxing.tensorflow.executor.var_scope import var_scope
 
 _TYPES = {"": None, "fp32": tf.float32, "fp16": tf.float16}
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from danlu_runtime.steps.ends import aim
 from moxing.tensorflow.datasets.labels import write_labels
 from moxing.tensorflow.executor import restoring
 from moxing.tensorflow.executor.cluster import Cluster
@@ -43,6 +44,8 @@ from moxing.tensorflow.executor.summaries import Summaries, Writer
 from moxing.tensorflow.executor.training import optimizers, train_op
 from moxing.tensorflow.optimizer.rates import learning_rate_of, scale_learning_rate
 from moxing.tensorflow.optimizer.wrapping import hooks_of
+
+_ENDLESS = 10**9  # who gives more steps means: until the data ends
 
 
 @dataclass
@@ -253,6 +256,8 @@ class _Beginning(Part):
         last = self._request.max_steps
         if moment.global_step < last:
             tf.logging.info("Running will end at step: %d", last)
+            if last < _ENDLESS:
+                aim(last)
             return
         if self._start.taken is None:
             tf.logging.info("The others have done all %d steps: nothing is left to train.", last)

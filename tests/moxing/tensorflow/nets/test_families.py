@@ -125,7 +125,7 @@ def test_the_two_forms_of_resnext_compute_the_same(tf):
 
 def test_half_precision_keeps_its_variables_in_float32(tf):
     """MoXing manual, section 4.8."""
-    from moxing.tensorflow.executor.var_scope import var_scope
+    from moxing.tensorflow.executor.forced_types import var_scope
 
     images = tf.cast(tf.ones([2, 32, 32, 3]), tf.float16)
     network = get_model_fn("resnet_v1_20", "TRAIN", 10, 1e-4, batch_norm_fused=True)
