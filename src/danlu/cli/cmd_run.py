@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from danlu.cli import preset
 from danlu.cli.compose import compose
 from danlu.cli.options import Command, pairs
 from danlu.cli.request import given, secrets, with_places
@@ -37,12 +38,14 @@ class Run(Command):
 @click.option(
     "--algorithm", default="", metavar="NAME[:VERSION]", help="An algorithm, instead of PATH."
 )
+@click.option("--preset", default="", metavar="NAME", help="A preset model, instead of PATH.")
 @click.option("--dialect", default="", help="The service the script was written for.")
 @click.option("--boot-file", default="", help="The file to start, inside a code directory.")
 @click.option("--module", default="", help="KDL: the module to run, e.g. trainer.task.")
 @click.option("--entry-point", default="", help="TI: the file to start.")
 @click.option("--data-url", default="", help="Where the data is: a URI or a local path.")
 @click.option("--train-url", default="", help="Where outputs go: a URI or a local path.")
+@click.option("--checkpoint-url", default="", help="A preset model: where it begins from.")
 @click.option("--data", default="", help="ModelMaker: where the data is.")
 @click.option("--channel", "channels", multiple=True, metavar="NAME=URI", help="TI: an input.")
 @click.option("--output-path", default="", help="TI: where outputs go.")
@@ -94,6 +97,7 @@ def command(
     danlu run train.py --data-url data/ --train-url out/ -p max_steps=1000
     danlu run code/ --boot-file train.py --data-url obs://bucket/mnist --train-url obs://bucket/out
     danlu run --algorithm mnist --data-url dataset://digits -p max_steps=1000
+    danlu run --preset resnet_v1_50 --data-url flowers/ --train-url out/ -p max_epoches=20
     """
     if args:
         raise Refused(
@@ -120,11 +124,16 @@ def _submission(
         job_args=shlex.join(words),
         max_steps=steps(session, options["max_steps"], options["rehearse"]),
     )
-    if path and "algorithm" in fields:
-        raise Refused(say("run.two_codes", path=repr(path)), hint=say("run.two_codes.hint"))
-    if not path and "algorithm" not in fields:
+    codes = [f"PATH {path!r}"] if path else []
+    codes += [f"--{name} {fields[name]}" for name in ("algorithm", "preset") if name in fields]
+    if len(codes) > 1:
+        both = {"one": codes[0], "other": codes[1]}
+        raise Refused(say("run.two_codes", **both), hint=say("run.two_codes.hint"))
+    if not codes:
         raise Refused(say("run.no_code"), hint=say("run.no_code.hint"))
     values, token = secrets(options["secret_names"], session.env), options["client_token"]
+    if "preset" in fields:
+        return Submission(preset.compose(fields), None, values, token)
     if not path:  # an algorithm has its own code
         return Submission(with_places(fields), None, values, token)
     request, code = compose(session, path, fields)
@@ -132,8 +141,8 @@ def _submission(
 
 
 _AS_GIVEN = (
-    "algorithm", "dialect", "boot_file", "module", "entry_point", "data_url", "train_url", "data",
-    "output_path", "urls", "prepare_command", "finish_command", "worker_count", "ps_count",
-    "framework_version", "nodes", "gpus", "cpus", "memory", "flavor", "name", "retries",
-    "priority", "timeout",
+    "algorithm", "preset", "dialect", "boot_file", "module", "entry_point", "data_url",
+    "train_url", "checkpoint_url", "data", "output_path", "urls", "prepare_command",
+    "finish_command", "worker_count", "ps_count", "framework_version", "nodes", "gpus", "cpus",
+    "memory", "flavor", "name", "retries", "priority", "timeout",
 )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from danlu.cli import preset
 from danlu.cli.code import is_uri
 from danlu.cli.compose import compose
 from danlu.cli.fields import CODES, ENTRIES
@@ -70,6 +71,8 @@ def _submission(
             raise Refused(say("file.not_text", path=str(file), field=field, value=value))
     values = secrets(names, session.env)
     code_field = next((field for field in CODES if field in job), "")
+    if not code_field and "preset" in job:
+        return Submission(preset.compose(job, file.parent.absolute()), None, values, token)
     if not code_field:  # an algorithm has its own
         return Submission(with_places(job, file.parent.absolute()), None, values, token)
     path = job.pop(code_field)

@@ -13,6 +13,8 @@ _FIELDS = (
     ("data_url", "--data-url", _HUAWEI),
     ("train_url", "--train-url", _HUAWEI),
     ("urls", "--urls", _HUAWEI),
+    ("preset", "--preset", ("dls",)),
+    ("checkpoint_url", "--checkpoint-url", ("dls",)),
     ("inputs", "--input", ("modelarts", "ti")),
     ("outputs", "--output", ("modelarts", "modelmaker")),
     ("predownload", "--predownload", ("modelarts",)),

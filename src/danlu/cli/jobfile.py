@@ -15,7 +15,7 @@ def load(path: Path) -> dict[str, Any]:
     """Return the fields of a job file.
 
     Raises:
-        Refused: it is not there, or not TOML, or names no code and no algorithm.
+        Refused: it is not there, or not TOML, or names no code, algorithm or preset model.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -25,7 +25,7 @@ def load(path: Path) -> dict[str, Any]:
         raise Refused(say("file.not_utf8", path=str(path))) from None
     job = _parse(text, path)
     named = [job[field] for field in CODES if field in job]
-    if "algorithm" in job and not named:
+    if ("algorithm" in job or "preset" in job) and not named:
         return job
     if len(named) != 1 or not isinstance(named[0], str) or not named[0]:
         raise Refused(say("file.no_code", path=str(path)), hint=say("file.no_code.hint"))

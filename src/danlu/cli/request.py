@@ -10,7 +10,7 @@ from danlu.cli.code import is_uri
 from danlu.errors import Refused
 from danlu.words import say
 
-CHANNELS = ("data_url", "train_url", "data", "output_path")
+CHANNELS = ("data_url", "train_url", "checkpoint_url", "data", "output_path")
 NAMED_CHANNELS = ("inputs", "outputs", "channels")  # or one, without a name
 
 

@@ -1,7 +1,8 @@
 """DLS, the service MoXing was made for: a code directory, a boot file, ``--data_url`` always.
 
 The service gave URLs to every script. A script that reads them itself still gets them; one that
-takes a path gets a local directory, which MoXing's own functions accept as well.
+takes a path gets a local directory, which MoXing's own functions accept as well. A job that names
+a preset model has no code.
 
 Contract: docs/dialects/dls.md
 """
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from danlu.dialects import first_generation, ps_worker
+from danlu.dialects import dls_preset, first_generation, ps_worker
 from danlu.dialects.channels import Channels, read_urls
 from danlu.dialects.code_dir import boot_file_of, last_level
 from danlu.dialects.form import Form, flag
@@ -28,6 +29,8 @@ JOB_DIR = f"{HOME}/user-job-dir"
 
 def read(request: Mapping[str, Any]) -> JobSpec:
     form = Form(request, {"code": ("code_dir",)})
+    if form.anything(dls_preset.OPTION) not in (None, ""):
+        return form.done(dls_preset.read(form, NAME))
     code = form.uri("code")
     if not code:
         form.fault("code", "must be the URI of the code directory.")
@@ -60,8 +63,10 @@ def command(spec: JobSpec, place: Place) -> Command:
     code = place.path(f"{JOB_DIR}/{spec.options['code_name']}")
     boot_file = f"{code}/{spec.entry}"
     channels = Channels(spec, place, inputs=f"{HOME}/inputs", outputs=f"{HOME}/outputs")
+    preset = dls_preset.OPTION in spec.options
+    places = dls_preset.shown(spec, channels.shown()) if preset else channels.shown()
     # An empty data set still reaches the script: manual, pitfall 2-4-3.
-    told = [*{"data_url": "", **channels.shown()}.items(), *spec.params]
+    told = [*{"data_url": "", **places}.items(), *spec.params]
     told += [pair for pair in _devices(place) if pair[0] not in dict(spec.params)]
     return Command(
         run=boot_file,
@@ -70,14 +75,17 @@ def command(spec: JobSpec, place: Place) -> Command:
         env={"HOME": place.path(HOME), **first_generation.environment(spec, place), **spec.env},
         # Manual, pitfall 2-4-2: its cure for modules that are not found is done already.
         sys_path=tuple(dict.fromkeys((str(PurePosixPath(boot_file).parent), code))),
-        fetch=(
-            Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),
-            *channels.fetch(),
-        ),
-        push=channels.push(),
+        fetch=(*(() if preset else (_code(spec, code),)), *channels.fetch()),
+        # A script that gets URLs finds there what earlier jobs left; so does a preset model.
+        push=channels.push(restored=(dls_preset.OUTPUT,) if preset else ()),
         private=("/cache", HOME),
         folders=(place.path("/cache"), *channels.folders()),
+        files={boot_file: dls_preset.program(spec)} if preset else {},
     )
+
+
+def _code(spec: JobSpec, to: str) -> Fetch:
+    return Fetch(spec.code, to, "code", archive=spec.code.endswith((".tar.gz", ".zip")))
 
 
 def _devices(place: Place) -> list[tuple[str, str]]:

@@ -35,18 +35,16 @@ def tasks_of(job: Job, places: Sequence[Place], settings: Settings) -> tuple[Tas
 def with_runtime(command: Command, spec: JobSpec) -> Command:
     """Tell the runtime beside the script what it sees as TensorFlow, and which files are its own.
 
-    A command without code of the user's is one of ours, and is left as it is.
+    A command without code of the user's is one of ours: a preset model. It has no files to mend.
     """
     code = next((item.to for item in command.fetch if item.what == "code"), "")
-    if not code:
-        return command
+    inputs = "\n".join(item.to for item in command.fetch if item.what != "code")
     asked = {
         "DANLU_TENSORFLOW": spec.tensorflow,
         "DANLU_MAX_STEPS": str(spec.max_steps or ""),
     }
     told = {
-        "DANLU_CODE": code,
-        "DANLU_INPUTS": "\n".join(item.to for item in command.fetch if item.what != "code"),
+        **({"DANLU_CODE": code, "DANLU_INPUTS": inputs} if code else {}),
         **{name: value for name, value in asked.items() if value},
     }
     return replace(command, env={**command.env, **told})

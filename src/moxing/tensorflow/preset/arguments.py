@@ -1,0 +1,77 @@
+"""What a preset model is asked to do: the words of its command line, read and checked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from danlu.job import presets
+from moxing.tensorflow.nets.checks import network
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``values`` has every parameter of the table; ``given`` the names of those written."""
+
+    name: str
+    data_url: str
+    train_url: str
+    checkpoint_url: str
+    values: dict[str, Any]
+    given: frozenset[str]
+
+    def __getitem__(self, parameter: str) -> Any:
+        return self.values[parameter]
+
+    @property
+    def evaluates(self) -> bool:
+        return bool(self["run_mode"] == "eval")
+
+    @property
+    def image_size(self) -> int:
+        return self["image_size"] or network(self.name).size
+
+    @property
+    def eval_batch_size(self) -> int:
+        return self["eval_batch_size"] or self["batch_size"]  # type: ignore[no-any-return]
+
+
+def read(name: str, argv: Sequence[str]) -> Asked:
+    """Return what the words say.
+
+    Raises:
+        ValueError: the network is not there, or a word is wrong; all of them are told.
+    """
+    network(name)
+    words = _pairs(argv)
+    places = {channel: words.pop(channel, "") for channel in presets.CHANNELS}
+    told = [f"--{field} {sentence}" for field, sentence in presets.faults(words)]
+    values = {} if told else presets.values(words)
+    needed = ["data_url", "train_url"]
+    needed += ["checkpoint_url"] if values.get("run_mode") == "eval" else []
+    told += [
+        f"--{place}=… must name a place, got nothing." for place in needed if not places[place]
+    ]
+    if told:
+        raise ValueError("\n".join(told))
+    given = frozenset(presets.SAME.get(word, word) for word, text in words.items() if text)
+    return Asked(name, *(places[p] for p in _ORDER), values, given)
+
+
+_ORDER = ("data_url", "train_url", "checkpoint_url")
+
+
+def _pairs(argv: Sequence[str]) -> dict[str, str]:
+    """Return ``--name=value`` and ``--name value`` as name and text."""
+    found: dict[str, str] = {}
+    words = list(argv)
+    while words:
+        word = words.pop(0)
+        name, equals, text = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or not name:
+            raise ValueError(f"{word!r} is not understood: write --name=value.")
+        if not equals and words and not words[0].startswith("--"):
+            text = words.pop(0)
+        elif not equals:
+            text = "true"
+        found[name] = text
+    return found
