@@ -132,7 +132,7 @@ def by_hand(tf: Any, folder: str) -> tuple[Any, Any]:
 
 def by_mox(tf: Any, folder: str) -> tuple[Any, Any]:
     import moxing.tensorflow as mox
-    from moxing.tensorflow.executor.pipeline import batches
+    from moxing.tensorflow.executor.pipeline.batches import batches
 
     meta = mox.ImageClassificationRawMetadata(base_dir=folder)
     dataset = mox.ImageClassificationRawDataset(meta)

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.callbacks import call
-from moxing.tensorflow.executor.pipeline import Batches, batches
+from moxing.tensorflow.executor.pipeline.batches import Batches, batches
 from moxing.tensorflow.executor.precision import computed, kept
 from moxing.tensorflow.executor.request import Request
 from moxing.tensorflow.executor.run_graph import RunGraph

@@ -105,7 +105,7 @@ def test_workers_share_a_data_set_where_asked(
 
 def test_mox_run_makes_batches_of_it_without_a_queue(tf: Any, flowers: str) -> None:
     """MoXing manual, section 3.1: resized in input_fn, batched by mox.run."""
-    from moxing.tensorflow.executor.pipeline import batches
+    from moxing.tensorflow.executor.pipeline.batches import batches
 
     with tf.Graph().as_default():
         image, label, name = dataset_of(flowers).get(["image", "label", "image_name"])

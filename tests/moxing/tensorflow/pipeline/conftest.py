@@ -28,7 +28,7 @@ class Runs:
 
     def batches(self, input_fn: Callable[[], Any], **options: Any) -> Any:
         """Return ``Batches`` in the graph of now."""
-        from moxing.tensorflow.executor.pipeline import batches
+        from moxing.tensorflow.executor.pipeline.batches import batches
 
         defaults = {"batch_size": 4, "auto_batch": True, "clones": 1, "mode": "TRAIN"}
         with self._tf.device("/cpu:0"):

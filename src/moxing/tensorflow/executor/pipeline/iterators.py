@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.pipeline_graph import PLACEHOLDERS, ancestors
+from moxing.tensorflow.executor.pipeline.graph import PLACEHOLDERS, ancestors
 
 
 def obstacle_of(pulls: Sequence[tf.Operation]) -> str | None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.pipeline_graph import Reading, ancestors
-from moxing.tensorflow.executor.pipeline_inputs import Inputs
-from moxing.tensorflow.executor.pipeline_iterators import initializers_of
-from moxing.tensorflow.executor.pipeline_made import Made
+from moxing.tensorflow.executor.pipeline.graph import Reading, ancestors
+from moxing.tensorflow.executor.pipeline.inputs import Inputs
+from moxing.tensorflow.executor.pipeline.iterators import initializers_of
+from moxing.tensorflow.executor.pipeline.made import Made
 
 _STEPS_AHEAD = 4
 _THREADS = min(8, os.cpu_count() or 1)

@@ -12,11 +12,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.pipeline_dataset import from_dataset
-from moxing.tensorflow.executor.pipeline_graph import read
-from moxing.tensorflow.executor.pipeline_inputs import Inputs
-from moxing.tensorflow.executor.pipeline_iterators import obstacle_of
-from moxing.tensorflow.executor.pipeline_queue import from_queue
+from moxing.tensorflow.executor.pipeline.dataset import from_dataset
+from moxing.tensorflow.executor.pipeline.graph import read
+from moxing.tensorflow.executor.pipeline.inputs import Inputs
+from moxing.tensorflow.executor.pipeline.iterators import obstacle_of
+from moxing.tensorflow.executor.pipeline.queue import from_queue
 
 
 @dataclass(frozen=True)

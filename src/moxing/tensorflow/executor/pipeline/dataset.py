@@ -6,12 +6,12 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.data.ops.dataset_ops import _VariantDataset
 
-from moxing.tensorflow.executor.pipeline_function import Flow
-from moxing.tensorflow.executor.pipeline_graph import Reading
-from moxing.tensorflow.executor.pipeline_inputs import Inputs
-from moxing.tensorflow.executor.pipeline_iterators import data_of
-from moxing.tensorflow.executor.pipeline_made import Made
-from moxing.tensorflow.executor.pipeline_stages import staged
+from moxing.tensorflow.executor.pipeline.function import Flow
+from moxing.tensorflow.executor.pipeline.graph import Reading
+from moxing.tensorflow.executor.pipeline.inputs import Inputs
+from moxing.tensorflow.executor.pipeline.iterators import data_of
+from moxing.tensorflow.executor.pipeline.made import Made
+from moxing.tensorflow.executor.pipeline.stages import staged
 
 
 def from_dataset(inputs: Inputs, reading: Reading, *, size: int | None, clones: int) -> Made:

@@ -9,7 +9,7 @@ from tensorflow.python.eager.polymorphic_function import atomic_function
 from tensorflow.python.framework import ops
 from tensorflow.python.framework.func_graph import FuncGraph
 
-from moxing.tensorflow.executor.pipeline_graph import ancestors, functions_of
+from moxing.tensorflow.executor.pipeline.graph import ancestors, functions_of
 
 _AS_MANY_AS_USEFUL = -1
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.pipeline_function import Flow, mapped
-from moxing.tensorflow.executor.pipeline_graph import Reading, ancestors, before
-from moxing.tensorflow.executor.pipeline_stacked import can_be_stacked, stacked
+from moxing.tensorflow.executor.pipeline.function import Flow, mapped
+from moxing.tensorflow.executor.pipeline.graph import Reading, ancestors, before
+from moxing.tensorflow.executor.pipeline.stacked import can_be_stacked, stacked
 
 # A branch not taken gives no value at all, so a cut may not go through a cond of TensorFlow 1.
 _CONTROL_FLOW = ("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond")

@@ -5,9 +5,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.pipeline_function import Flow, Function
-from moxing.tensorflow.executor.pipeline_graph import ancestors
-from moxing.tensorflow.executor.pipeline_rows import for_a_batch, goes_by_batches
+from moxing.tensorflow.executor.pipeline.function import Flow, Function
+from moxing.tensorflow.executor.pipeline.graph import ancestors
+from moxing.tensorflow.executor.pipeline.rows import for_a_batch, goes_by_batches
 
 
 def can_be_stacked(
