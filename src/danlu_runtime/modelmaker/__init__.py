@@ -10,6 +10,7 @@ Contract: docs/dialects/modelmaker.md
 import json
 import os
 
+from danlu_runtime.modelmaker import machines
 from danlu_runtime.modelmaker.check import FUNCTIONS, check
 from danlu_runtime.modelmaker.parameters import parameters_of
 
@@ -27,6 +28,12 @@ def drive(run: str, job: str) -> None:
     with open(job, encoding="utf-8") as file:
         told = json.load(file)
     params = parameters_of(run, told["parameters"])
-    from danlu_runtime.modelmaker.training import train
+    mine = machines.part()
+    if mine is None:
+        from danlu_runtime.modelmaker.training import train
 
-    train(run, told["path"], told["model_dir"], params)
+        train(run, told["path"], told["model_dir"], params)
+    else:
+        from danlu_runtime.modelmaker import distributed
+
+        distributed.train(run, job, told["path"], told["model_dir"], params, mine)

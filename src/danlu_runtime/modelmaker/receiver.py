@@ -12,10 +12,10 @@ _FEW = 3  # calls of functions that return functions
 class Receiver:
     """Gives the serving receiver inside a graph; tells once what it had to do for it."""
 
-    def __init__(self, own: Callable[[], Any], shapes: "Shapes") -> None:
+    def __init__(self, own: Callable[[], Any], shapes: "Shapes", *, told: bool = False) -> None:
         self._own = own
         self._shapes = shapes
-        self._told = False
+        self._told = told
 
     def __call__(self) -> Any:
         try:

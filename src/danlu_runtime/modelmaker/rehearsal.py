@@ -42,6 +42,12 @@ def rehearse(functions: Functions, estimator: Any) -> tuple[Receiver, dict[str, 
     return receiver, batch
 
 
+def receiver_of(functions: Functions, estimator: Any) -> Receiver:
+    """Return the receiver of the export where another process has rehearsed, and told of it."""
+    shapes, _ = _run(estimator, functions.eval_input_fn, _KEYS.PREDICT, "eval_input_fn")
+    return Receiver(functions.receiver_fn, shapes, told=True)
+
+
 def _run(
     estimator: Any, input_fn: Callable[[], Any], mode: str, name: str
 ) -> tuple[Shapes, dict[str, Any]]:

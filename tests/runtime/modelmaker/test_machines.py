@@ -1,0 +1,199 @@
+"""What a process of several that train together is told, and its share of the data."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from danlu.errors import Refused
+from danlu.taskdir.box import Box, Launch
+from danlu_runtime.modelmaker.evaluation import Evaluation
+from danlu_runtime.modelmaker.machines import Part, as_evaluator, on_cards, part, share
+
+CLUSTER = {"ps": ["a:1"], "chief": ["a:2"], "worker": ["b:2", "c:2"]}
+
+
+@pytest.fixture(autouse=True)
+def config(monkeypatch):
+    def tell(role, index=0):
+        told = {"cluster": CLUSTER, "task": {"type": role, "index": index}}
+        monkeypatch.setenv("TF_CONFIG", json.dumps(told))
+
+    tell("chief")
+    return tell
+
+
+@pytest.mark.parametrize(
+    ("role", "index", "number"), [("chief", 0, 0), ("worker", 0, 1), ("worker", 1, 2)]
+)
+def test_the_chief_is_the_first_of_those_who_train(config, role, index, number):
+    config(role, index)
+
+    assert part() == Part(role, index, 3)
+    assert part().number == number
+
+
+def test_without_a_cluster_there_are_no_parts(monkeypatch):
+    monkeypatch.delenv("TF_CONFIG")
+
+    assert part() is None
+
+
+def test_the_evaluator_is_told_of_the_same_cluster():
+    assert json.loads(as_evaluator()) == {
+        "cluster": CLUSTER,
+        "task": {"type": "evaluator", "index": 0},
+    }
+
+
+def batches(tf, mine, make):
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        iterator = tf.data.make_initializable_iterator(share(make, mine)())
+        following = iterator.get_next()
+        assert graph.seed is None
+        session.run(iterator.initializer)
+        found = []
+        while True:
+            try:
+                found.append(tuple(session.run(following)))
+            except tf.errors.OutOfRangeError:
+                return found
+
+
+def test_together_they_go_through_the_data_once_however_it_is_shuffled(tf):
+    def make():
+        return tf.data.Dataset.range(24).shuffle(24).batch(2)
+
+    found = [batches(tf, Part("", number, 3), make) for number in range(3)]
+
+    assert [len(each) for each in found] == [4, 4, 4]
+    assert sorted(row for each in found for batch in each for row in batch) == list(range(24))
+
+
+def test_another_run_shuffles_otherwise(tf, monkeypatch):
+    def make():
+        return tf.data.Dataset.range(24).shuffle(24).batch(2)
+
+    before = batches(tf, Part("chief", 0, 3), make)
+    other = {"cluster": {**CLUSTER, "ps": ["a:9"]}, "task": {"type": "chief", "index": 0}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(other))
+
+    assert batches(tf, Part("chief", 0, 3), make) != before
+
+
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [(({}, 1), r"a pair \(features, labels\)"), (None, "NoneType")],
+)
+def test_what_is_no_data_set_cannot_be_shared(tf, found, shown):
+    with pytest.raises(Refused, match=f"train_input_fn returned {shown}, .* among 3 machines"):
+        share(lambda: found, Part("chief", 0, 3))()
+    with pytest.raises(Refused, match=f"train_input_fn returned {shown}, .* among 2 cards"):
+        on_cards(lambda: found, 2)()
+
+
+class Checkpoints:
+    """An Estimator whose checkpoints come when the test wants."""
+
+    model_dir = "/nowhere"
+
+    def __init__(self):
+        self.latest = None
+        self.evaluated = []
+        self.seen = threading.Event()
+
+    def latest_checkpoint(self):
+        return self.latest
+
+    def evaluate(self, checkpoint_path, **_):
+        self.evaluated.append(checkpoint_path)
+        self.seen.set()
+        return {"global_step": int(checkpoint_path), "loss": 1 / len(self.evaluated)}
+
+
+def test_the_evaluator_takes_the_last_checkpoint_whatever_it_has_to_wait_for(tf):
+    from danlu_runtime.modelmaker.evaluator import evaluate
+
+    model, over, metrics = Checkpoints(), threading.Event(), {}
+    spec = tf.estimator.EvalSpec(lambda: None, start_delay_secs=0, throttle_secs=3600)
+
+    def run():
+        metrics.update(evaluate(model, spec, over))
+
+    model.latest = "10"
+    thread = threading.Thread(target=run)
+    thread.start()
+    model.seen.wait(10)
+    model.latest = "30"
+    over.set()
+    thread.join(10)
+
+    assert model.evaluated == ["10", "30"]
+    assert metrics["global_step"] == 30
+
+
+@pytest.fixture
+def beside(tmp_path, monkeypatch):
+    """Start a script where the evaluator would be."""
+
+    def start(text):
+        script = tmp_path / "code" / "model.py"
+        script.parent.mkdir()
+        script.write_text(text)
+        box = Box(tmp_path / "box")
+        box.write_launch(Launch(str(script), (), False, (), str(script.parent)))
+        monkeypatch.setenv("DANLU_BOX", str(box.folder))
+        return Evaluation("", "")
+
+    return start
+
+
+def test_the_chief_tells_why_the_evaluation_failed(beside):
+    with beside("import sys\nsys.stdin.read()\nnothing\n") as evaluation:
+        evaluation.check()
+        with pytest.raises(Refused, match=r"NameError: .*'nothing'.* \(model\.py:3\)"):
+            evaluation.finish()
+
+
+def test_an_evaluator_that_is_killed_is_started_anew(beside, tmp_path, capfd):
+    script = f"""
+import os, signal, sys
+sys.stdin.read()
+if not os.path.exists({str(tmp_path / "second")!r}):
+    open({str(tmp_path / "second")!r}, "w").close()
+    os.kill(os.getpid(), signal.SIGKILL)
+print("evaluated as", os.environ["TF_CONFIG"][-36:])
+"""
+    with beside(script) as evaluation:
+        evaluation.finish()
+
+    said = capfd.readouterr()
+    assert "ended by signal 9, and is started anew" in said.err
+    assert '"type": "evaluator"' in said.out
+
+
+@pytest.mark.parametrize(("told", "code"), [(b"over", 0), (b"", 1)])
+def test_an_evaluator_whose_chief_is_gone_ends(told, code):
+    script = """
+from danlu_runtime.modelmaker.evaluation import training_is_over
+raise SystemExit(not training_is_over().wait(60))
+"""
+    done = subprocess.run([sys.executable, "-c", script], input=told, check=False)
+
+    assert done.returncode == code
+
+
+def test_the_chief_leaves_no_evaluator_behind(beside, tmp_path):
+    os.mkfifo(tmp_path / "pid")
+    script = f"""
+import os, time
+with open({str(tmp_path / "pid")!r}, "w") as file: file.write(str(os.getpid()))
+time.sleep(99)
+"""
+    with beside(script):
+        pid = (tmp_path / "pid").read_text()
+
+    assert not os.path.exists(f"/proc/{pid}")
