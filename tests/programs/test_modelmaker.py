@@ -51,6 +51,24 @@ def test_the_example_learns_and_its_model_is_where_the_job_says(person):
     assert list(person.folder.glob("out/export/best/*/saved_model.pb"))
 
 
+def test_steps_are_compiled_where_the_job_asks_for_it(person):
+    shutil.copytree(EXAMPLES / "modelmaker", person.folder / "fruit")
+    data = person.folder / "data"
+    subprocess.run([sys.executable, person.folder / "fruit" / "make_data.py", data], check=True)
+
+    done = person.types(
+        "run", "fruit/model.py", "--data", "data", "--output", "model=out", "-p",
+        "train_max_steps=200", "--name", "fast", "--env", "DANLU_XLA=1",
+    )  # fmt: skip
+
+    assert done.returncode == 0
+    log = person.types("logs", "fast").stdout
+    accuracy = re.search(r"evaluation at step 200: accuracy ([0-9.]+)", log)
+    assert float(accuracy[1]) > 0.9
+    assert "are not compiled" not in log
+    assert (person.folder / "out" / "danlu-steps.json").read_text() == '{"xla": true}'
+
+
 def test_an_error_in_a_function_is_told_with_the_users_line(person):
     broken = FOUR.replace(
         "def train_input_fn(path, params): pass", "def train_input_fn(path, params): return nothing"

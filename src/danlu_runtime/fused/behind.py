@@ -1,6 +1,6 @@
 """The operations that run when a step is fetched: what is copied, and what stays outside."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,17 @@ class Behind:
     outside: tuple[tf.Operation, ...]
 
 
-def behind(fetches: Sequence[Any]) -> Behind:
-    """Return all operations that run when ``fetches`` do, in the order they were made."""
+def behind(fetches: Sequence[Any], but: Container[tf.Operation] = ()) -> Behind:
+    """Return all operations that run when ``fetches`` do, in the order they were made.
+
+    ``but``: these, and what only they need, are left out.
+    """
     inside: set[tf.Operation] = set()
     outside: set[tf.Operation] = set()
     todo = [getattr(fetch, "op", fetch) for fetch in fetches]
     while todo:
         current = todo.pop()
-        if current in inside or current in outside:
+        if current in inside or current in outside or current in but:
             continue
         if stays_outside(current):
             outside.add(current)

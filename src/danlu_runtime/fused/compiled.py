@@ -33,7 +33,7 @@ def program(
     batches = ahead.read(asked)
 
     def together() -> list[tf.Tensor]:
-        stacked = batches.stacked(parts.crossing, steps)
+        stacked = batches.stacked(parts.crossing, parts.given, steps)
         # An iterator, of no use there, is nothing XLA would take.
         used = [each for each in outside if each in parts.taken]
         count, *found = compiled(parts, op, steps)(stacked, list(entered(used).values()), used)
@@ -60,7 +60,7 @@ def compiled(parts: Halves, op: tf.Operation, steps: int) -> Callable[..., list[
             def body(step: Any, *_: Any) -> Any:
                 crossing = [each[step] for each in entered(stacked).values()]
                 given = dict(zip(outside, entered(handles).values(), strict=True))
-                given.update(zip(parts.crossing, crossing, strict=True))
+                given.update(zip(parts.given, crossing, strict=True))
                 done = copied(parts.trained, given, [op, *parts.firm], keep_devices=False)
                 return step + 1, *_after(done, parts.firm)
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime.fused.behind import Behind, behind, inputs_of
+from danlu_runtime.fused.behind import Behind, behind, inputs_of, stays_outside
 
-READS = ("IteratorGetNext", "IteratorGetNextSync")
+_READS = ("IteratorGetNext", "IteratorGetNextSync")
 _LOW = ("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond")  # loops of the first kind
+_SHAPES = ("Shape", "ShapeN", "Size", "Rank")
 _IMAGES = ("Decode", "Encode", "Extract", "Draw", "SampleDistorted")
 _TEXTS = (tf.string, tf.variant)
 
@@ -32,6 +33,12 @@ class Halves:
     firm: tuple[tf.Tensor, ...]
 
     @property
+    def given(self) -> list[tf.Tensor]:
+        """What crosses to where XLA is; the rest is for values that it cannot make."""
+        wanted = self.taken | set(self.firm)
+        return [each for each in self.crossing if each in wanted]
+
+    @property
     def taken(self) -> set[tf.Tensor]:
         """What the compiled half takes from anywhere."""
         return {tensor for each in self.trained for tensor in each.inputs}
@@ -43,44 +50,60 @@ def is_drawn(operation: tf.Operation) -> bool:
     return definition.is_stateful and any(each.name == "seed" for each in definition.attr)
 
 
-def halves(found: Behind, op: tf.Operation, values: Sequence[tf.Tensor]) -> Halves | str:
-    """Part a step; a sentence tells why XLA cannot compile it, as far as that is seen so."""
+def halves(
+    found: Behind, op: tf.Operation, values: Sequence[tf.Tensor], *, early: bool = False
+) -> Halves | str:
+    """Part a step; a sentence tells why XLA cannot compile it, as far as that is seen so.
+
+    ``early``: whatever does not depend on the variables comes before, not only what must.
+    """
     firm = tuple(each for each in values if _is_firm(each))
     needed = set(behind([op, *firm]).inside)
-    reason = _of_the_graph(needed)
-    if reason is not None:
-        return reason
     changing = _changing(found)
-    before: set[tf.Operation] = set()
+    first: set[tf.Operation] = set()  # what must come before, or may
     for each in found.inside:
-        if not _is_for_the_host(each):
-            continue
-        if each not in changing:
-            before |= _with_what_it_needs(each)
-        elif each in needed:
-            return f"{each.name!r} ({each.type}) cannot be compiled and depends on the variables."
-    rest = [each for each in found.inside if each not in before or each.type == "Const"]
+        if each in changing:
+            if each in needed and _is_for_the_host(each):
+                return (
+                    f"{each.name!r} ({each.type}) cannot be compiled and depends on the variables."
+                )
+        elif _is_for_the_host(each) or (early and _takes_contents_of(first, each)):
+            first.add(each)
+    before = _with_what_they_need(first)
+    # What is before only because others there need it is done on both sides: shapes, for one,
+    # have to be known to XLA.
+    rest = behind([op, *values], but=first).inside
+    needed = set(behind([op, *firm], but=first).inside)
     wanted = [tensor for each in rest for tensor in each.inputs] + list(values)
-    crossing = dict.fromkeys(t for t in wanted if t.op in before and t.op.type != "Const")
-    return _of_shapes(crossing) or Halves(
-        tuple(each for each in found.inside if each in before),
-        tuple(each for each in rest if each in needed),
-        tuple(each for each in rest if each not in needed),
-        tuple(crossing),
-        firm,
+    crossing = dict.fromkeys(tensor for tensor in wanted if tensor.op in first)
+    trained = tuple(each for each in rest if each in needed)
+    return (
+        _of_the_graph([each for each in found.inside if each in before or each in needed])
+        or _of_shapes(crossing)
+        or Halves(
+            tuple(each for each in found.inside if each in before),
+            trained,
+            tuple(each for each in rest if each not in needed),
+            tuple(crossing),
+            firm,
+        )
     )
+
+
+def _takes_contents_of(first: set[tf.Operation], operation: tf.Operation) -> bool:
+    return operation.type not in _SHAPES and any(each in first for each in inputs_of(operation))
 
 
 def _is_firm(value: tf.Tensor) -> bool:
     return value.dtype not in _TEXTS and bool(value.shape.is_fully_defined())
 
 
-def _of_the_graph(needed: Iterable[tf.Operation]) -> str | None:
+def _of_the_graph(trained: Iterable[tf.Operation]) -> str | None:
     devices = set()
-    for each in sorted(needed, key=lambda each: each._id):
+    for each in trained:
         if each.type in _LOW:
             return f"{each.name!r} ({each.type}) belongs to a loop or a branch XLA cannot compile."
-        if each.type not in READS and each.device:
+        if each.device:
             devices.add(each.device)
     if len(devices) > 1:
         return f"The step works on several devices: {', '.join(sorted(devices))}."
@@ -104,18 +127,21 @@ def _changing(found: Behind) -> set[tf.Operation]:
 
 
 def _is_for_the_host(operation: tf.Operation) -> bool:
-    if operation.type in READS or is_drawn(operation) or operation.type.startswith(_IMAGES):
+    if operation.type == "Const":
+        return False
+    if operation.type in _READS or is_drawn(operation) or operation.type.startswith(_IMAGES):
         return True
     if any(each.dtype in _TEXTS for each in (*operation.inputs, *operation.outputs)):
         return True
     return operation.type.startswith("LookupTable")
 
 
-def _with_what_it_needs(operation: tf.Operation) -> set[tf.Operation]:
-    seen, todo = {operation}, [operation]
+def _with_what_they_need(operations: Iterable[tf.Operation]) -> set[tf.Operation]:
+    todo = list(operations)
+    seen = set(todo)
     while todo:
         for before in inputs_of(todo.pop()):
-            if before not in seen and before.type not in ("VarHandleOp",):
+            if before not in seen and not stays_outside(before):
                 seen.add(before)
                 todo.append(before)
     return seen

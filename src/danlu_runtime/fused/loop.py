@@ -82,11 +82,17 @@ def _apart(graph: tf.Graph) -> Iterator[None]:
 
 
 def _compilable(found: Behind, op: tf.Operation, values: Sequence[tf.Tensor]) -> Halves:
-    parts = halves(found, op, values)
-    reason = parts if isinstance(parts, str) else why_not_compilable(parts, _handles(found), op)
-    if isinstance(parts, str) or reason is not None:
-        raise Unsupported(str(reason))
-    return parts
+    """Part a step for XLA: as little before it as can be, or all that can be."""
+    reasons = []
+    for early in (False, True):
+        parts = halves(found, op, values, early=early)
+        if not isinstance(parts, str):
+            reason = why_not_compilable(parts, _handles(found), op)
+            if reason is None:
+                return parts
+            parts = reason
+        reasons.append(parts)
+    raise Unsupported(reasons[-1])
 
 
 def _handles(found: Behind) -> list[tf.Tensor]:

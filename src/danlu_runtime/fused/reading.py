@@ -31,17 +31,21 @@ class Batches:
     even: tf.Tensor
     lists: Sequence[tf.Tensor]
 
-    def stacked(self, crossing: Sequence[tf.Tensor], steps: int) -> list[tf.Tensor]:
+    def stacked(
+        self, crossing: Sequence[tf.Tensor], wanted: Sequence[tf.Tensor], steps: int
+    ) -> list[tf.Tensor]:
+        """Return those of ``wanted`` for all steps, one upon the other."""
+        lists = dict(zip(crossing, self.lists, strict=True))
         found = [
             tf.raw_ops.TensorListStack(
-                input_handle=each,
+                input_handle=entered([lists[tensor]])[lists[tensor]],
                 element_shape=_shape(tensor),
                 element_dtype=tensor.dtype,
                 num_elements=steps,
             )
-            for each, tensor in zip(entered(self.lists).values(), crossing, strict=True)
+            for tensor in wanted
         ]
-        for one, tensor in zip(found, crossing, strict=True):
+        for one, tensor in zip(found, wanted, strict=True):
             one.set_shape([steps, *tensor.shape])
         return found
 

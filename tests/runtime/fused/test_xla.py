@@ -91,6 +91,18 @@ def test_texts_are_read_before(tf):
     assert_equal(tf, build, PIECES, **XLA)
 
 
+def test_what_xla_cannot_do_with_data_is_done_before(tf):
+    """Here, a shape that depends on it."""
+
+    def build():
+        images, labels, begin = pipeline(tf)
+        kinds, places = tf.unique(labels)
+        loss = loss_of(tf, images, tf.gather(kinds, places))
+        return Model(_momentum(tf, loss), [loss], [begin])
+
+    assert_equal(tf, build, PIECES, **XLA)
+
+
 def test_a_last_batch_that_is_smaller(tf):
     """Its call has no common shape, and is made without XLA."""
 
@@ -162,10 +174,11 @@ def test_a_program_has_a_fixed_number_of_steps(tf, steps):
 
 
 def _loop(tf):
-    return _model(
-        tf,
-        lambda x: tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * 2), [0, x])[1],
-    )
+    def hidden(x):
+        y = tf.layers.dense(x, 8)
+        return tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * 2), [0, y])[1]
+
+    return _model(tf, hidden)
 
 
 def _devices(tf):
