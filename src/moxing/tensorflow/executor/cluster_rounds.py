@@ -29,10 +29,9 @@ class Rounds:
             self._never = _queue(f"{name}/never")  # closed: to take from it ends a run
             self._close_never = self._never.close()
             self._never_closed = self._never.is_closed()
-        home = _SERVER if self._chief else f"/job:worker/task:{me}/device:CPU:0"
-        with tf.device(home):
+            # Beside the queues: what is read and written in every step crosses no network.
             self._number = tf.get_variable(
-                f"{name}/number",
+                f"{name}/number_{me}",
                 initializer=tf.constant(0, tf.int64),
                 trainable=False,
                 collections=[],
@@ -49,7 +48,8 @@ class Rounds:
     @property
     def number(self) -> Any:
         """The round this worker contributes to, as a tensor."""
-        return self._number.read_value()
+        with tf.device(_SERVER):
+            return self._number.read_value()
 
     def everybody(self) -> Any:
         """For the chief: return an operation that ends when all others have contributed."""
@@ -71,8 +71,7 @@ class Rounds:
             with tf.control_dependencies([self._marks[self._me].enqueue(number)]):
                 token = self._token_after(number)
             with tf.control_dependencies([self._unless(tf.equal(token, LEFT))]):
-                token = tf.identity(token)
-        return self._number.assign(token, read_value=False)
+                return self._number.assign(token, read_value=False)
 
     def begin(self, session: Any, clear: Any) -> None:
         """Take up the chief's or a worker's part in a new session.
