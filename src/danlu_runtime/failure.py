@@ -81,7 +81,7 @@ def _syntax_frame(code: str, error: SyntaxError) -> list[Frame]:
 def _own_file(code: str, name: str) -> str:
     """Return the name relative to the code, or "" for a file that is not the user's."""
     path = os.path.abspath(name)
-    for root in (code, os.path.realpath(code)):
+    for root in (code, os.path.realpath(code)) if code else ():
         if path.startswith(root.rstrip("/") + "/") and "site-packages" not in path:
             return os.path.relpath(path, root)
     return ""

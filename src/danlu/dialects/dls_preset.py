@@ -21,9 +21,9 @@ _CHECKPOINT = "checkpoint_url"
 _PREFIX = re.compile(r"(.+)/([^/]*\.ckpt[^/]*?)(?:\.index|\.meta|\.data-\d+-of-\d+)?")
 _PROGRAM = '''"""The preset model {name}."""
 
-from moxing.tensorflow.preset import train
+from moxing.tensorflow.preset import main
 
-train("{name}")
+main("{name}")
 '''
 
 

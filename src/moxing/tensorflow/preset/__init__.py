@@ -1,11 +1,15 @@
 """Preset models: a network of the zoo trained, evaluated and exported, with parameters only.
 
-``danlu run --preset resnet_v1_50`` starts a program that calls :func:`train`; so may your own. It
-uses ``mox.run`` and the data sets, networks and optimizers of MoXing as any script would.
+``danlu run --preset resnet_v1_50`` starts a program that calls :func:`main`. It uses ``mox.run``
+and the data sets, networks and optimizers of MoXing as any script would; a script of your own may
+call :func:`train`.
 """
 
+import os
 import sys
 from collections.abc import Sequence
+
+_MOXING = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def train(name: str, argv: Sequence[str] | None = None) -> None:
@@ -16,6 +20,7 @@ def train(name: str, argv: Sequence[str] | None = None) -> None:
 
     Raises:
         ValueError: parameters or data are not what they must be, a sentence for each.
+        Unsupported: the network's architecture was never published.
     """
     from moxing.tensorflow.preset import arguments
 
@@ -23,3 +28,23 @@ def train(name: str, argv: Sequence[str] | None = None) -> None:
     from moxing.tensorflow.preset import program  # TensorFlow comes with it
 
     program.run(asked)
+
+
+def main(name: str) -> None:
+    """Train as a program: what the user can mend ends it with a sentence, not a traceback."""
+    try:
+        train(name)
+    except ValueError as error:
+        if not _is_told_by_us(error):
+            raise
+        sys.exit(str(error))
+
+
+def _is_told_by_us(error: ValueError) -> bool:
+    """Tell whether a sentence of MoXing was raised, and not something below it."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(
+        _MOXING + os.sep
+    )

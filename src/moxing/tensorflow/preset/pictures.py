@@ -74,7 +74,7 @@ def _cut(every: Any, shares: dict[str, float]) -> tuple[Any, Any]:
         random.Random(name).shuffle(files)
         end = max(1, round(shares[TRAIN] * len(files)))
         train += files[:end]
-        rest += files[end : end + round(shares.get(EVAL, 0) * len(files))]
+        rest += files[end : round(sum(shares.values()) * len(files))]
     tf.logging.info(
         "The data is split: %d samples to train on, %d to evaluate on.", len(train), len(rest)
     )
