@@ -19,7 +19,7 @@ from moxing.tensorflow.executor.cluster_attendance import (
 )
 from moxing.tensorflow.executor.cluster_hosts import Peer, faults, listed
 from moxing.tensorflow.executor.cluster_places import keeping_local, placing
-from moxing.tensorflow.executor.cluster_reach import Wait
+from moxing.tensorflow.executor.cluster_reach import Wait, wait_for
 from moxing.tensorflow.executor.cluster_session import ChiefCreator, WorkerCreator
 from moxing.tensorflow.executor.cluster_stop import Farewell, StopTogether
 from moxing.tensorflow.executor.cluster_sync import (
@@ -90,10 +90,16 @@ class Cluster:
         return self.synchronous and len(self.workers) > 1
 
     def serve(self) -> None:
-        """Be a parameter server until every worker of this run has ended."""
+        """Be a parameter server until every worker of this run has ended.
+
+        Raises:
+            TimeoutError: a worker did not come in ``timeout``.
+        """
         self.start(tf.ConfigProto())
         own = self._own
         tf.logging.info("%s serves until %d worker(s) have ended.", own, len(self.workers))
+        if self.timeout:
+            wait_for(self._workers, Wait(self.timeout))
         config = self._seeing(tf.ConfigProto(), f"/job:ps/task:{self.index}")
         attendance = self._attendance(config, self.index)
         wait = Wait()

@@ -33,6 +33,13 @@ def test_who_was_waited_for_in_vain_is_named(tf, site):
     )
 
 
+def test_a_server_without_workers_names_them(tf, site):
+    server = site.begin("ps", 0, site.training(), session_timeout=1)
+
+    assert server.waits() == 1
+    assert f"in vain for worker 0 at {site.workers[0]}, worker 1 at" in server.text
+
+
 def test_a_proxy_is_passed_by_and_its_variables_stay(tf, site, monkeypatch):
     """Manual, pitfall 2-3-1: its cure, ``os.environ.pop``, fails where there is none."""
     nobody = "http://127.0.0.1:9"  # the proxy refuses every connection
