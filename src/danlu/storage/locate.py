@@ -146,7 +146,14 @@ class Location:
 class Stores:
     """All storages there are; ``embedded`` holds the buckets of schemes without an endpoint."""
 
-    def __init__(self, embedded: Path, endpoints: Mapping[str, Endpoint] | None = None) -> None:
+    def __init__(
+        self,
+        embedded: Path,
+        endpoints: Mapping[str, Endpoint] | None = None,
+        notes: Path | None = None,
+    ) -> None:
+        """``notes``: a folder of this machine to note uploads in; see ``s3_notes``."""
+        self._notes = notes
         self._embedded = embedded
         self._endpoints = endpoints or {}
         self._opened: dict[tuple[Endpoint, str], Storage] = {}
@@ -154,7 +161,9 @@ class Stores:
 
     @classmethod
     def of(cls, settings: Settings) -> "Stores":
-        return cls(settings.store, settings.stores)
+        # A task has no home of ours, and gets none by writing to a bucket.
+        notes = settings.home / "uploads" if settings.home.is_dir() else None
+        return cls(settings.store, settings.stores, notes)
 
     def at(self, uri: str) -> Location:
         """Return the place a URI names; nothing need be there yet. Raises as :func:`parse` does."""
@@ -179,9 +188,8 @@ class Stores:
         from danlu.storage.s3_patience import Patience
 
         patience = Patience(limit=lambda: self._limit())
-        return self._opened.setdefault(
-            (endpoint, name), S3Storage(endpoint, name, patience=patience)
-        )
+        storage = S3Storage(endpoint, name, patience=patience, notes=self._notes)
+        return self._opened.setdefault((endpoint, name), storage)
 
     def limit(self, left: Callable[[], float]) -> None:
         """Let waits for a service that does not answer end early; those that are going on too.

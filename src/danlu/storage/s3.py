@@ -8,6 +8,7 @@ import io
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO, NoReturn, cast
 
 from danlu.errors import NotFound, Refused, StorageError
@@ -56,7 +57,10 @@ class S3Storage:
         *,
         patience: Patience | None = None,
         timeouts: Timeouts | None = None,
+        notes: Path | None = None,
     ) -> None:
+        """``notes``: a folder of this machine to note uploads in; see ``s3_notes``."""
+        self._notes = notes
         self._bucket = Bucket(endpoint, bucket, patience or Patience(), timeouts or Timeouts())
 
     def __repr__(self) -> str:
@@ -142,7 +146,7 @@ class S3Storage:
             if not more:
                 return self._bucket.put(key, first)
             rest = cast("BinaryIO", _Joined(more, stream))
-            return s3_upload.upload(self._bucket, key, first, rest)
+            return s3_upload.upload(self._bucket, key, first, rest, self._notes)
 
     def create(self, key: str, data: bytes) -> bool:
         _check(key)

@@ -71,6 +71,19 @@ def buckets(body: bytes) -> list[str]:
     return sorted(_text(node, "Name") for node in nodes)
 
 
+def parts(body: bytes) -> tuple[dict[int, tuple[str, int]], str]:
+    """Return etag and size of the parts of an upload by number, and the number to go on after."""
+    root = _root(body)
+    found: dict[int, tuple[str, int]] = {}
+    for node in _nodes(root, "Part"):
+        number, size = _text(node, "PartNumber"), _text(node, "Size")
+        if not number.isdigit() or not size.isdigit():
+            raise StorageError("The list of parts has one without a number or a size.")
+        found[int(number)] = (_text(node, "ETag").strip('"'), int(size))
+    more = _text(root, "IsTruncated") == "true"
+    return found, _text(root, "NextPartNumberMarker") if more else ""
+
+
 def upload_id(body: bytes) -> str:
     return _text(_root(body), "UploadId")
 

@@ -5,8 +5,9 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import BinaryIO
 
 from danlu.errors import StorageError
@@ -15,6 +16,7 @@ from danlu.storage.api import Entry
 from danlu.storage.s3_answers import Upload
 from danlu.storage.s3_bucket import Bucket, entry
 from danlu.storage.s3_faults import Fault
+from danlu.storage.s3_notes import Note, noted
 
 log = logging.getLogger(__name__)
 
@@ -37,18 +39,40 @@ def read_fully(stream: BinaryIO, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def upload(bucket: Bucket, key: str, first: bytes, rest: BinaryIO) -> Entry:
+def upload(
+    bucket: Bucket, key: str, first: bytes, rest: BinaryIO, notes: Path | None = None
+) -> Entry:
     """Store ``first``, which is one part, and what ``rest`` gives as one object.
 
-    What fails is taken back at once; what was killed, by a later upload to the same folder.
+    What fails is taken back at once; what was killed, by a later upload to the same folder. With
+    a folder for ``notes``, an upload that was killed on this machine is gone on with: parts that
+    are there with the very bytes are not sent again.
     """
-    # A key that may write need not be allowed to list, nor every service be able to.
-    with contextlib.suppress(Fault, StorageError):
-        folder = "".join(key.rpartition("/")[:2])
-        sweep(bucket, folder, older=lambda found: STALE if found == key else DEAD)
-    with _begun(bucket, key) as identity:
-        size, etags = _send(bucket, key, identity, first, rest)
-        return _complete(bucket, key, identity, size, etags)
+    with noted(notes, "\0".join((bucket.host, bucket.name, key))) as note:
+        there = parts(bucket, key, note.begun) if note and note.begun else None
+        spared = note.begun if note and there is not None else ""
+        # A key that may write need not be allowed to list, nor every service be able to.
+        with contextlib.suppress(Fault, StorageError):
+            folder = "".join(key.rpartition("/")[:2])
+            sweep(bucket, folder, lambda found: STALE if found == key else DEAD, spared)
+        with _begun(bucket, key, spared, note) as identity:
+            size, etags = _send(bucket, key, identity, first, rest, there or {})
+            return _complete(bucket, key, identity, size, etags)
+
+
+def parts(bucket: Bucket, key: str, identity: str) -> dict[int, tuple[str, int]] | None:
+    """Return etag and size of every part of an upload; None where it cannot be gone on with."""
+    query = {"uploadId": identity}
+    found: dict[int, tuple[str, int]] = {}
+    try:
+        while True:
+            some, following = answers.parts(bucket.ask("GET", key, query).body)
+            found |= some
+            if not following or following == query.get("part-number-marker"):
+                return found
+            query["part-number-marker"] = following
+    except (Fault, StorageError):
+        return None
 
 
 def copy(bucket: Bucket, to: str, source: str, size: int) -> Entry:
@@ -79,9 +103,9 @@ def unfinished(bucket: Bucket, prefix: str) -> Iterator[Upload]:
         query |= {"key-marker": key, "upload-id-marker": identity}
 
 
-def sweep(bucket: Bucket, prefix: str, older: Callable[[str], float]) -> int:
+def sweep(bucket: Bucket, prefix: str, older: Callable[[str], float], spared: str = "") -> int:
     """Take back uploads that began over ``older(key)`` seconds ago; return how many."""
-    dead = _dead(bucket, prefix, older)
+    dead = [item for item in _dead(bucket, prefix, older) if item.id != spared]
     for item in dead:
         log.info("unfinished upload taken back key=%r", item.key)
         _abort(bucket, item.key, item.id)
@@ -100,16 +124,22 @@ def _dead(bucket: Bucket, prefix: str, older: Callable[[str], float]) -> list[Up
 
 
 @contextlib.contextmanager
-def _begun(bucket: Bucket, key: str) -> Iterator[str]:
-    identity = answers.upload_id(bucket.ask("POST", key, {"uploads": ""}).body)
+def _begun(bucket: Bucket, key: str, identity: str = "", note: Note | None = None) -> Iterator[str]:
+    """Give an upload to fill: the one named, else a new one. Where that fails, it is no more."""
+    identity = identity or answers.upload_id(bucket.ask("POST", key, {"uploads": ""}).body)
     if not identity:
         raise StorageError(f"The service began an upload of {key!r} and did not name it.")
+    if note:
+        note.write(identity)
     try:
         yield identity
     except BaseException:
         with contextlib.suppress(Exception):
             _abort(bucket, key, identity)
         raise
+    finally:
+        if note:
+            note.remove()
 
 
 def _abort(bucket: Bucket, key: str, identity: str) -> None:
@@ -121,11 +151,20 @@ def _abort(bucket: Bucket, key: str, identity: str) -> None:
 
 
 def _send(
-    bucket: Bucket, key: str, identity: str, first: bytes, rest: BinaryIO
+    bucket: Bucket,
+    key: str,
+    identity: str,
+    first: bytes,
+    rest: BinaryIO,
+    there: Mapping[int, tuple[str, int]],
 ) -> tuple[int, list[str]]:
-    """Send all parts; return the size of all and the etag of each."""
+    """Send all parts that are not there; return the size of all and the etag of each."""
 
     def put(number: int, data: bytes) -> str:
+        if number in there:
+            etag = hashlib.md5(data, usedforsecurity=False).hexdigest()
+            if there[number] == (etag, len(data)):
+                return etag
         return bucket.ask(
             "PUT", key, {"partNumber": str(number), "uploadId": identity}, None, data
         ).etag

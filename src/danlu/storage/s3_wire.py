@@ -15,7 +15,7 @@ from danlu.settings import Endpoint
 from danlu.storage.s3_faults import UNTRUSTED, Fault, Passing, fault
 
 REGION = "us-east-1"  # where none is set: what services that know no regions expect
-PIECE = 256 << 10
+PIECE = 1 << 20
 _CONNECTIONS = 32
 
 
@@ -140,7 +140,7 @@ class Wire:
         headers = {"range": f"bytes={start}-{end - 1}", "if-match": f'"{etag}"'}
         answer = self._send("GET", key, None, headers, b"", whole=False)
         if answer.status_code >= 300:
-            raise fault(answer.status_code, answer.content.decode("utf-8", "replace"))
+            raise fault(answer.status_code, _text(answer))
         left = end - start
         try:
             if answer.headers.get("etag", "").strip('"') != etag:
@@ -187,6 +187,17 @@ class Wire:
 
     def close(self) -> None:
         self._session.close()
+
+
+def _text(answer: Any) -> str:
+    """Return the body of a refusal that is still to come; empty where it does not."""
+    from urllib3.exceptions import HTTPError
+
+    try:
+        content: bytes = answer.content
+    except HTTPError:
+        return ""
+    return content.decode("utf-8", "replace")
 
 
 def _pieces(raw: Any, left: int) -> Iterator[memoryview]:

@@ -139,6 +139,8 @@ class SmallS3:
 
     def _multipart(self, objects: "dict[str, Stored]", request: Request) -> Reply:
         identity = request.query.get("uploadId", "")
+        if request.method == "GET" and identity:
+            return self._list_parts(identity, int(request.query.get("part-number-marker", "0")))
         if request.method == "GET":
             return self._list_uploads(request.query.get("prefix", ""))
         if "uploads" in request.query:
@@ -159,6 +161,23 @@ class SmallS3:
         stored = Stored(b"".join(ordered), f"{_md5(sums)}-{len(ordered)}", {})
         objects[request.key] = stored
         return _xml("CompleteResult", f"<ETag>&quot;{stored.etag}&quot;</ETag>")
+
+    def _list_parts(self, identity: str, after: int) -> Reply:
+        if identity not in self.uploads:
+            return error(404, "NoSuchUpload")
+        found = sorted(item for item in self.uploads[identity].parts.items() if item[0] > after)
+        rows = "".join(
+            f"<Part><PartNumber>{number}</PartNumber><ETag>&quot;{_md5(data)}&quot;</ETag>"
+            f"<Size>{len(data)}</Size></Part>"
+            for number, data in found[: self.page]
+        )
+        more = len(found) > self.page
+        last = found[self.page - 1][0] if more else 0
+        return _xml(
+            "ListPartsResult",
+            f"<IsTruncated>{str(more).lower()}</IsTruncated>"
+            f"<NextPartNumberMarker>{last}</NextPartNumberMarker>{rows}",
+        )
 
     def _list_uploads(self, prefix: str) -> Reply:
         rows = "".join(
