@@ -16,6 +16,7 @@ from danlu.errors import Unsupported
 from danlu_runtime.fused import choice
 from danlu_runtime.fused.loop import Fused, draws
 from danlu_runtime.fused.plan import Plan
+from danlu_runtime.fused.refusals import why_not
 from danlu_runtime.notes import say
 
 _COMPILED = 50  # steps of one program at most
@@ -78,19 +79,20 @@ def _fused(
     specification: Any, xla: bool, config: Any
 ) -> tuple[Fused | None, list[tf.Tensor], bool]:
     """Return the loop, its values, and whether it is compiled."""
-    op, values = specification.train_op, _looked_at(specification)
+    op = specification.train_op
+    reason = why_not(op, [])
+    if reason is not None:
+        say(f"the steps are made one by one: {reason}")
+        return None, [], False
+    values = [each for each in _looked_at(specification) if why_not(op, [each]) is None]
     if xla:
         try:
             return Fused(op, values, xla=True, steps=_program(config)), values, True
-        except Unsupported as reason:
-            say(f"the steps are not compiled: {reason.message}")
-    try:
-        # Values cost something in every step; a single one gives them where it may.
-        values = values if draws(op) else []
-        return Fused(op, values), values, False
-    except Unsupported as reason:
-        say(f"the steps are made one by one: {reason.message}")
-        return None, [], False
+        except Unsupported as refusal:
+            say(f"the steps are not compiled: {refusal.message}")
+    # Values cost something in every step; a single one gives them where it may.
+    values = values if draws(op) else []
+    return Fused(op, values), values, False
 
 
 def _program(config: Any) -> int:

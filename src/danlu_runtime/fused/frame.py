@@ -2,6 +2,10 @@
 
 ``tf.while_loop`` cannot take a body that has such loops of its own when it is imported; and here
 every name, device and control input of the step is seen to stay what it was.
+
+Values are made in every round and the last ones kept. The other way, all steps but the last in the
+loop and that one as a run of its own, costs more than it saves (bench/loop.py): a run has a price
+of its own, and a loss next to none.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,0 +1,116 @@
+"""How fast fused steps are, beside the loops people write: in turns, in one process.
+
+A step's time is the median of the rounds. The MLP is nearly all overhead; ResNet-20 nearly none,
+and must not become slower.
+
+    python bench/loop.py [--rounds 5]     writes bench/results/loop.json
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import danlu_runtime
+
+RESULT = Path(__file__).parent / "results" / "loop.json"
+STARTUP = Path(danlu_runtime.__file__).with_name("startup")
+# Who must be how much faster than whom.
+BARS = [
+    ("fused, 10 steps a call", "run([op, loss])", 1.3),
+    ("fused, 10 steps a call, XLA", "run([op, loss])", 2.0),
+    ("tf.estimator, fused", "tf.estimator", 1.5),
+    ("tf.estimator, fused, XLA", "tf.estimator", 2.5),
+    ("ResNet-20: fused, 10 steps a call", "ResNet-20: make_callable", 0.97),
+]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    seconds = measure(rounds)
+    ratios = [
+        {
+            "what": what,
+            "beside": beside,
+            "ratio": round(seconds[beside] / seconds[what], 2),
+            "bar": bar,
+        }
+        for what, beside, bar in BARS
+    ]
+    report = {
+        "what": "steps a second, median of the rounds, all in turns in one process",
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
+        "load": round(os.getloadavg()[1], 1),
+        "rounds": rounds,
+        "steps_a_second": {name: round(1 / each, 1) for name, each in seconds.items()},
+        "ratios": ratios,
+    }
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    for name, each in seconds.items():
+        print(f"{name:44} {1 / each:8.1f} steps/s")
+    for row in ratios:
+        print(f"{row['what']:44} {row['ratio']:5.2f} x {row['beside']} (bar {row['bar']})")
+    return 0 if all(row["ratio"] >= row["bar"] for row in ratios) else 1
+
+
+def measure(rounds: int) -> dict[str, float]:
+    """Return the seconds of one step of everybody."""
+    taken: dict[str, list[float]] = {}
+    everybody = _everybody()
+    for _ in range(rounds):
+        for name, step_seconds in everybody.items():
+            taken.setdefault(name, []).append(step_seconds())
+    return {name: statistics.median(each) for name, each in taken.items()}
+
+
+def _everybody() -> dict[str, Callable[[], float]]:
+    from peers import estimators, loops
+    from peers.models import MLP, RESNET
+
+    def timed(go: loops.Round, steps: int) -> Callable[[], float]:
+        go(steps // 4 * 4 if steps < 100 else 100)  # warm; a program is compiled here
+
+        def one_round() -> float:
+            began = time.perf_counter()
+            go(steps)
+            return (time.perf_counter() - began) / steps
+
+        return one_round
+
+    made = {
+        "run([op, loss])": loops.hand_written(MLP),
+        "make_callable": loops.prepared(MLP),
+        "MonitoredTrainingSession": loops.monitored(MLP),
+        "fused, 10 steps a call": loops.fused(MLP, 10),
+        "fused, 9 steps and a single one": loops.fused_and_single(MLP, 10),
+        "fused, 100 steps a call": loops.fused(MLP, 100),
+        "fused, 10 steps a call, XLA": loops.fused(MLP, 10, xla=True),
+        "fused, 100 steps a call, XLA": loops.fused(MLP, 100, xla=True),
+    }
+    found = {name: timed(go, MLP.steps) for name, go in made.items()}
+    found["tf.estimator"] = lambda: estimators.plain(MLP, MLP.steps)
+    found["tf.estimator, fused"] = lambda: estimators.driven(MLP, MLP.steps)
+    found["tf.estimator, fused, XLA"] = lambda: estimators.driven(MLP, MLP.steps, xla=True)
+    large = {
+        "make_callable": loops.prepared(RESNET),
+        "fused, 10 steps a call": loops.fused(RESNET, 10),
+    }
+    found |= {f"ResNet-20: {name}": timed(go, RESNET.steps) for name, go in large.items()}
+    return found
+
+
+if __name__ == "__main__":
+    if "DANLU_TENSORFLOW" not in os.environ:  # as a task starts a script
+        as_task = {"PYTHONPATH": str(STARTUP), "DANLU_TENSORFLOW": "1.15.5"}
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **as_task})
+    sys.exit(main())
