@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from danlu_runtime.modelmaker import estimators, machines
+from danlu_runtime.modelmaker import estimators, machines, trouble
 from danlu_runtime.modelmaker.answer import ask
 from danlu_runtime.modelmaker.evaluation import Evaluation, training_is_over
 from danlu_runtime.modelmaker.evaluator import evaluate
@@ -75,11 +75,12 @@ def _lead(
 def _run(
     functions: Functions, estimator: Any, params: Mapping[str, Any], receiver: Any, hooks: list[Any]
 ) -> None:
-    tf.estimator.train_and_evaluate(
-        estimator,
-        estimators.train_spec(functions, params, hooks),
-        estimators.eval_spec(functions, params, receiver),
-    )
+    with trouble.training():
+        tf.estimator.train_and_evaluate(
+            estimator,
+            estimators.train_spec(functions, params, hooks),
+            estimators.eval_spec(functions, params, receiver),
+        )
 
 
 class _Watch(tf.train.SessionRunHook):

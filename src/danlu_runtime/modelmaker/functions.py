@@ -35,6 +35,7 @@ class Functions:
     """One of ``model_fn``, ``estimator_fn`` and ``keras_model_fn`` makes the model."""
 
     file: str
+    path: str  # of the data
     train_input_fn: Callable[[], Any]
     eval_input_fn: Callable[[], Any]
     receiver_fn: Callable[[], Any]
@@ -58,6 +59,7 @@ def load(run: str, path: str, params: Mapping[str, Any]) -> Functions:
     model = getattr(module, "model_fn", None)
     return Functions(
         file=run,
+        path=path,
         train_input_fn=input_function("train_input_fn"),
         eval_input_fn=input_function("eval_input_fn"),
         receiver_fn=bind(receiver, given, ("params",)),
@@ -102,7 +104,11 @@ def _model(model_fn: Callable[..., Any], params: Mapping[str, Any]) -> Callable[
 
     def call(features: Any, labels: Any, mode: str, config: Any) -> Any:
         values = (features, labels, mode, params, config)
-        return bind(model_fn, dict(zip(_MODEL_ORDER, values, strict=True)), _MODEL_ORDER)()
+        found = bind(model_fn, dict(zip(_MODEL_ORDER, values, strict=True)), _MODEL_ORDER)()
+        from danlu_runtime.modelmaker.trouble import check_specification
+
+        check_specification(found, mode)
+        return found
 
     return call
 

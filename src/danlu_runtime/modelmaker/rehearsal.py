@@ -15,6 +15,7 @@ import tensorflow as tf
 from danlu.errors import Refused
 from danlu_runtime.modelmaker.functions import Functions
 from danlu_runtime.modelmaker.receiver import Receiver, Shapes
+from danlu_runtime.modelmaker.trouble import check_specification, in_mode, reading
 from danlu_runtime.notes import say
 
 _KEYS = tf.estimator.ModeKeys
@@ -29,9 +30,11 @@ def rehearse(functions: Functions, estimator: Any) -> tuple[Receiver, dict[str, 
             raised as they are, with the user's own lines.
     """
     began = time.monotonic()
-    _run(estimator, functions.train_input_fn, _KEYS.TRAIN, "train_input_fn")
-    _, batch = _run(estimator, functions.eval_input_fn, _KEYS.EVAL, "eval_input_fn")
-    shapes, _ = _run(estimator, functions.eval_input_fn, _KEYS.PREDICT, "eval_input_fn")
+    with reading("train_input_fn", functions.path):
+        _run(estimator, functions.train_input_fn, _KEYS.TRAIN, "train_input_fn")
+    with reading("eval_input_fn", functions.path):
+        _, batch = _run(estimator, functions.eval_input_fn, _KEYS.EVAL, "eval_input_fn")
+        shapes, _ = _run(estimator, functions.eval_input_fn, _KEYS.PREDICT, "eval_input_fn")
     receiver = Receiver(functions.receiver_fn, shapes)
     names = _export(estimator, receiver)
     took = time.monotonic() - began
@@ -112,14 +115,10 @@ class _Initialised(tf.train.SessionRunHook):
 
 
 def _specification(estimator: Any, features: Any, labels: Any, mode: str) -> Any:
-    # tensorflow-estimator 2.15: what its own train, evaluate and export call.
-    spec = estimator._call_model_fn(features, labels, mode, estimator.config)
-    if spec.mode != mode:
-        raise Refused(
-            f"model_fn returned the specification of {spec.mode!r} when it was called with mode "
-            f"{mode!r}.",
-            hint="Pass mode=mode to tf.estimator.EstimatorSpec.",
-        )
+    with in_mode(mode):
+        # tensorflow-estimator 2.15: what its own train, evaluate and export call.
+        spec = estimator._call_model_fn(features, labels, mode, estimator.config)
+    check_specification(spec, mode)
     return spec
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from danlu_runtime.fused import choice
 from danlu_runtime.fused.estimator import fused_steps
-from danlu_runtime.modelmaker import estimators, machines
+from danlu_runtime.modelmaker import estimators, machines, trouble
 from danlu_runtime.modelmaker.answer import ask
 from danlu_runtime.modelmaker.functions import load
 from danlu_runtime.modelmaker.rehearsal import rehearse
@@ -27,7 +27,7 @@ def train(run: str, path: str, model_dir: str, params: Mapping[str, Any]) -> Non
     estimator = estimators.estimator_of(functions, model_dir, params)
     receiver, batch = rehearse(functions, estimator)
     estimators.tell_start(estimator)
-    with fused_steps(estimator) as hooks:
+    with fused_steps(estimator) as hooks, trouble.training():
         metrics, _ = tf.estimator.train_and_evaluate(
             estimator,
             estimators.train_spec(functions, params, hooks),

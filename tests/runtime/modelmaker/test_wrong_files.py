@@ -1,0 +1,105 @@
+"""Files with a mistake: told before the training, and in words that help."""
+
+from pathlib import Path
+
+import pytest
+
+LINE = Path(__file__).parents[2].joinpath("programs", "modelmaker", "line.py").read_text()
+MODEL = "def model_fn(features, labels, mode, params):"
+INPUT = "def train_input_fn(path, params):"
+EVAL = "return points().batch(16)"
+SPEC = 'mode, loss=loss, train_op=train, eval_metric_ops={"error": error}'
+PREDICT = 'return tf.estimator.EstimatorSpec(mode, predictions={"y": y})'
+LOSS = "mean_squared_error(labels, y)"
+
+
+@pytest.fixture
+def refuse(tf, train, tmp_path):
+    """Drive the file with a change; return the error, and see that nothing was trained."""
+
+    def drive(right, wrong):
+        assert right in LINE
+        with pytest.raises(Exception) as caught:  # noqa: PT011
+            train(LINE.replace(right, wrong), passes=-1)
+        assert not list((tmp_path / "model").glob("model.ckpt*"))
+        return f"{type(caught.value).__name__}: {caught.value}"
+
+    return drive
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        (MODEL, MODEL.replace("params", "params, config, extra"), "model_fn asks for an argument"),
+        (INPUT, INPUT.replace("params", "params, extra"), "train_input_fn asks for an argument"),
+        (EVAL, "return None", "eval_input_fn returned None"),
+        (EVAL, f"{EVAL}.map(lambda x, y: (x, y, y))", "(features, labels), got 3 parts"),
+        (EVAL, f"{EVAL}.take(0)", "not even one batch"),
+        (LOSS, "mean_squared_error(labels * float('nan'), y)", "the first batch is nan"),
+    ],
+)
+def test_a_mistake_has_its_sentence(refuse, right, wrong, sentence):
+    assert sentence in refuse(right, wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "mode"),
+    [
+        ("mode, loss=loss", "ValueError: Missing train_op", "train"),
+        ("mode, train_op=train", "ValueError: Missing loss", "train"),
+    ],
+)
+def test_a_specification_that_lacks_something_is_told_with_its_mode(
+    refuse, capfd, wrong, error, mode
+):
+    assert error in refuse(SPEC, wrong)
+    said = capfd.readouterr().err
+    assert f"model_fn failed when it was called with mode {mode!r}" in said
+    assert "with loss and train_op" in said
+
+
+def test_a_model_without_predictions_is_told_before_the_training(refuse, capfd):
+    assert "ValueError: Missing predictions" in refuse(
+        PREDICT, "return tf.estimator.EstimatorSpec(mode)"
+    )
+    assert "mode 'infer', in which it returns" in capfd.readouterr().err
+
+
+def test_a_specification_of_another_mode_is_refused(refuse):
+    wrong = PREDICT.replace("(mode, ", "('eval', loss=tf.reduce_sum(y), ")
+
+    assert "the specification of 'eval' when it was called with mode 'infer'" in refuse(
+        PREDICT, wrong
+    )
+
+
+def test_a_model_function_that_returns_nothing_is_refused(refuse):
+    said = refuse(PREDICT, "return")
+
+    assert "model_fn returned NoneType when it was called with mode 'infer'" in said
+    assert "with predictions" in said
+
+
+def test_data_that_is_not_there_is_told_with_what_is(refuse, tmp_path):
+    (tmp_path / "other.csv").write_text("1\n")
+    lines = "tf.data.TextLineDataset(path + '/train.csv').map(lambda line: ({'x': [0.0]}, 0.0))"
+
+    said = refuse(EVAL, f"return {lines}.batch(1)")
+
+    assert f"eval_input_fn reads {tmp_path}/train.csv, which is not there" in said
+    assert "other.csv" in said
+
+
+def test_a_file_that_python_does_not_find_keeps_the_users_line(refuse, capfd):
+    said = refuse(EVAL, "open(path + '/train.csv')")
+
+    assert "FileNotFoundError" in said
+    assert "eval_input_fn did not find a file; the data of the job" in capfd.readouterr().err
+
+
+def test_a_loss_that_becomes_nan_in_the_training_has_its_sentence(tf, train):
+    step = "tf.cast(tf.train.get_global_step(), tf.float32)"
+    wrong = LINE.replace(LOSS, f"mean_squared_error(labels, y) + tf.sqrt(20.0 - {step})")
+
+    with pytest.raises(Exception, match="The loss became NaN during the training"):
+        train(wrong, passes=-1)
