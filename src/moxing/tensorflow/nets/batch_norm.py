@@ -60,8 +60,8 @@ def _fused(
     output, mean, variance = tf.nn.fused_batch_norm(
         net, scale, beta, epsilon=norm.epsilon, data_format=way.data_format, is_training=True
     )
-    _follow(moving[0], mean, norm.decay)
-    _follow(moving[1], variance, norm.decay)
+    _follow(moving[0], mean, norm.decay, way.follow)
+    _follow(moving[1], variance, norm.decay, way.follow)
     return output
 
 
@@ -69,8 +69,8 @@ def _plain(
     net: Any, way: Way, norm: BatchNorm, scale: Any, beta: Any, moving: tuple[Any, Any]
 ) -> Any:
     mean, variance = tf.nn.moments(tf.cast(net, scale.dtype), [0, *way.spatial_axes])
-    _follow(moving[0], mean, norm.decay)
-    _follow(moving[1], variance, norm.decay)
+    _follow(moving[0], mean, norm.decay, way.follow)
+    _follow(moving[1], variance, norm.decay, way.follow)
     if way.renorm:
         scale, beta = _corrected(scale, beta, mean, tf.sqrt(variance + norm.epsilon))
     return _apply(net, way, norm, scale, beta, mean, variance)
@@ -102,6 +102,7 @@ def _corrected(scale: Any, beta: Any, mean: Any, deviation: Any) -> tuple[Any, A
     return scale * r, beta + scale * d
 
 
-def _follow(moving: Any, value: Any, decay: float) -> None:
-    update = tf.assign_sub(moving, (moving - tf.cast(value, moving.dtype)) * (1.0 - decay))
+def _follow(moving: Any, value: Any, decay: float, least: Any = None) -> None:
+    share = 1.0 - decay if least is None else tf.maximum(least, 1.0 - decay)
+    update = tf.assign_sub(moving, (moving - tf.cast(value, moving.dtype)) * share)
     tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, update)

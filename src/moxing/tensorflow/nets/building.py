@@ -27,6 +27,7 @@ class Asked:
     data_format: str
     fused: bool
     renorm: bool
+    warmup: bool
     size: tuple[int | None, ...]
     preprocess_fn: Callable[..., Any] | None
     options: Mapping[str, Any]
@@ -48,6 +49,7 @@ def build(asked: Asked, images: Any) -> tuple[Any, dict[str, Any]]:
         weight_decay=asked.weight_decay,
         fused=asked.fused,
         renorm=asked.renorm,
+        follow=_share() if asked.warmup and asked.mode == ModeKeys.TRAIN else None,
     )
     net = pictures.laid_out(net, channels, asked.data_format, way.data_format)
     module, function = asked.network.builder.split(":")
@@ -63,6 +65,15 @@ def build(asked: Asked, images: Any) -> tuple[Any, dict[str, Any]]:
             f"it is made for {usual}x{usual}. Give mox.get_data_augmentation_fn "
             f"output_height={usual}, output_width={usual}."
         ) from error
+
+
+def _share() -> Any:
+    """Return the share of a batch in moving statistics: much in the first steps, then ever less.
+
+    As tf.train.ExponentialMovingAverage has it: a decay of at most (1 + step) / (10 + step).
+    """
+    step = tf.cast(tf.train.get_or_create_global_step(), tf.float32)
+    return 9.0 / (10.0 + step)
 
 
 def _preprocessed(asked: Asked, images: Any) -> Any:

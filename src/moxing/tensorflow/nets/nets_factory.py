@@ -64,6 +64,10 @@ def get_model_fn(
     ``image_width``; where these are not given, an export takes the size the pictures have, or the
     network's own (manual, pitfall 4-1-1).
 
+    Of our own making: ``batch_norm_warmup`` lets the statistics of batches follow fast in the first
+    steps. Their networks forget so slowly that a training of some hundred steps is evaluated with
+    the statistics it began with.
+
     Raises:
         ValueError: there is no such network, mode or layout, or ``num_classes`` is no count.
         Unsupported: the architecture was never published.
@@ -77,6 +81,7 @@ def get_model_fn(
         )
     if data_format not in _LAYOUTS:
         raise ValueError(f"data_format must be one of 'NHWC', 'NCHW', got {data_format!r}.")
+    warmup = bool(kwargs.pop("batch_norm_warmup", False))
     checks.options(f"The network {name}", kwargs, network.options)
     classes = checks.count("num_classes", num_classes)
     asked_size = tuple(
@@ -91,6 +96,7 @@ def get_model_fn(
             *(name, network, mode, classes, float(weight_decay or 0.0), data_format),
             fused=bool(batch_norm_fused),
             renorm=bool(batch_renorm),
+            warmup=warmup,
             size=asked_size,
             preprocess_fn=preprocess_fn,
             options=kwargs,

@@ -1,6 +1,7 @@
 """How a network is built: what the caller of ``mox.get_model_fn`` decides."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -12,6 +13,7 @@ class Way:
     weight_decay: float = 0.0
     fused: bool = False
     renorm: bool = False
+    follow: Any = None  # the least share of a batch in moving statistics: a number, or a tensor
 
     @property
     def channel_axis(self) -> int:

@@ -93,6 +93,7 @@ class Model:
             weight_decay=self._asked["weight_decay"],
             data_format=self._asked["data_format"],
             batch_norm_fused=True,
+            batch_norm_warmup=True,
             image_height=size,
             image_width=size,
         )

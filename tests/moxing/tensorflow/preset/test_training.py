@@ -1,6 +1,9 @@
 """A small network trained by its name, in one process."""
 
+import re
+
 import pytest
+from PIL import Image
 
 
 @pytest.fixture
@@ -15,6 +18,7 @@ def train(tf, tmp_path, pictures, monkeypatch):
         train(name, [f"--{key}={value}" for key, value in words.items()])
         return tmp_path / out
 
+    call.folder = tmp_path / "data"
     return call
 
 
@@ -88,6 +92,18 @@ def test_a_later_run_goes_on_and_exports_the_next_version(tf, train):
 
     assert variables(tf, out)["global_step"] == 3
     assert (out / "2" / "saved_model.pb").exists()
+
+
+def test_a_network_that_normalises_batches_is_evaluated_well_after_a_few_steps(train, capfd):
+    """With the statistics it began with, an evaluation would be as good as chance."""
+    for name, red in (("a", 0), ("b", 200)):
+        for path in (train.folder / name).iterdir():
+            Image.new("RGB", (32, 32), (red, 20, 255 - red)).save(path)
+
+    train("out", "resnet_v1_20", max_number_of_steps=60, evaluate_every_n_epochs=20, image_size=32)
+
+    told = re.search(r"METRICS\] step: 59 .*accuracy: ([0-9.]+)", capfd.readouterr().err)
+    assert float(told[1]) == 1
 
 
 def test_records_are_trained_on_too(tf, train, records, tmp_path):
