@@ -95,6 +95,18 @@ def test_what_is_no_data_set_cannot_be_shared(tf, found, shown):
         on_cards(lambda: found, 2)()
 
 
+@pytest.mark.parametrize(
+    ("shown", "total", "last"),
+    [("", 100, 100), ("0", 100, 100), ("0,1,2,3", 100, 25), ("0,1", 1, 1), ("0,1", None, None)],
+)
+def test_the_last_step_counts_the_steps_of_every_card(tf, monkeypatch, shown, total, last):
+    from danlu_runtime.modelmaker.estimators import last_step
+
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", shown)
+
+    assert last_step({"train_max_steps": total}) == last
+
+
 class Checkpoints:
     """An Estimator whose checkpoints come when the test wants."""
 
