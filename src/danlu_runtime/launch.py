@@ -48,7 +48,7 @@ def main(box: str) -> None:
     own = os.getpid()
     try:
         if launch["functions"]:
-            _ours("danlu_runtime.modelmaker").drive(run, *launch["args"])
+            _ours("danlu_runtime.modelmaker").main(run, *launch["args"])
         elif launch["module"]:
             run_module(run, launch["sys_path"])
         else:

@@ -86,7 +86,10 @@ def training_is_over() -> threading.Event:
     over = threading.Event()
 
     def listen() -> None:
-        if sys.stdin.buffer.read() != _OVER:
+        told = b""
+        while more := os.read(0, len(_OVER)):  # Python cannot end while sys.stdin is read
+            told += more
+        if told != _OVER:
             os._exit(1)  # the chief is gone
         over.set()
 
@@ -111,4 +114,5 @@ def _described(failure: Failure | None, code: int) -> str:
         return f"it ended with {'signal' if code < 0 else 'exit code'} {abs(code)}"
     where: Any = failure.frames[-1] if failure.frames else None
     place = f" ({where.file}:{where.line})" if where else ""
-    return f"{failure.exception}: {failure.message}{place}".rstrip(".")
+    kind = "" if failure.exception == "SystemExit" else f"{failure.exception}: "
+    return f"{kind}{failure.message}{place}".rstrip(".")

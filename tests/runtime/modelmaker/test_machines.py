@@ -187,6 +187,24 @@ print("evaluated as", os.environ["TF_CONFIG"][-36:])
     assert '"type": "evaluator"' in said.out
 
 
+def test_an_evaluator_that_fails_while_it_listens_tells_its_error(beside):
+    script = """
+from danlu_runtime.modelmaker.evaluation import training_is_over
+training_is_over()
+raise ValueError("no such row")
+"""
+    with (
+        beside(script) as evaluation,
+        pytest.raises(Refused, match=r"ValueError: no such row \(model\.py:4\)"),
+    ):
+        ask_until_it_has_ended(evaluation)
+
+
+def ask_until_it_has_ended(evaluation):
+    while True:
+        evaluation.check()
+
+
 @pytest.mark.parametrize(("told", "code"), [(b"over", 0), (b"", 1)])
 def test_an_evaluator_whose_chief_is_gone_ends(told, code):
     script = """
