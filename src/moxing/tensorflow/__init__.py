@@ -29,12 +29,13 @@ _HOMES = {
     ),
     "utils": (),
 }
+_VERSIONS = ("__version__", "__git_version__", "__compiler_version__")  # TensorFlow's
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):  # asked by Python itself: copy, inspect, `import *`
-        raise AttributeError(name)
+    if name.startswith("__") and name not in _VERSIONS:
+        raise AttributeError(name)  # asked by Python itself: copy, inspect, `import *`
     if name == "file":
         from moxing.framework import file
 

@@ -25,7 +25,7 @@ from moxing.tensorflow.executor.session import (
     scaffold,
 )
 from moxing.tensorflow.executor.sharing import Sharing
-from moxing.tensorflow.executor.summaries import Writer
+from moxing.tensorflow.executor.summaries import Evaluated
 
 
 def evaluate(request: Request, writes: bool = True) -> dict[str, float]:
@@ -61,9 +61,13 @@ def evaluate(request: Request, writes: bool = True) -> dict[str, float]:
         ready = scaffold(start, model.initializers)
         hooks = [*joining(model, None), loop.hook()]
         with open_session(ready, configuration(placed), hooks) as session:
-            loop.run(session)
-    if request.log_dir and lines.means and writes:
-        _keep(request.log_dir, loop.moment.global_step, lines.means)
+            if request.max_steps:
+                loop.run(session)
+    loop.raise_failure()
+    if lines.means and writes:
+        curve = Evaluated(request.log_dir)
+        curve.write(loop.moment.global_step, lines.means)
+        curve.end(loop.moment)
     if export is not None:
         assert start.taken is not None
         export.write(start.taken)
@@ -101,9 +105,3 @@ def _outputs(request: Request, model: Model) -> list[Part]:
         tf.logging.warning("output_fn is not called: output_every_n_steps is 0.")
         return []
     return [Outputs(request.output_fn, request.output_every, per_clone)]
-
-
-def _keep(log_dir: str, step: int, means: dict[str, float]) -> None:
-    writer = Writer(f"{log_dir.rstrip('/')}/eval")
-    writer.numbers(step, means)
-    writer.close()

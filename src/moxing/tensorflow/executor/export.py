@@ -4,6 +4,7 @@ The graph is built before the run begins: a fault in it is told at once, and not
 """
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -11,6 +12,7 @@ import tensorflow.compat.v1 as tf
 from moxing.tensorflow.datasets.labels import write_labels
 from moxing.tensorflow.executor.callbacks import call
 from moxing.tensorflow.executor.modes import ModeKeys
+from moxing.tensorflow.executor.precision import kept
 from moxing.tensorflow.executor.request import Request
 from moxing.tensorflow.executor.restoring import Restorer, Source
 from moxing.tensorflow.executor.run_graph import RunGraph
@@ -20,40 +22,43 @@ from moxing.tensorflow.executor.spec import ExportSpec, InputSpec, checked
 SIGNATURE = "predict_object"  # what clients of MoXing's models ask for
 _FILE = "saved_model.pb"
 _BESIDE = "assets.extra"  # where TF-Serving leaves files alone
+_LEFT_BEHIND = ("variables", "assets")  # by a program that was killed while it wrote them
 
 
 class Export:
-    """The model as it will be served, without values yet."""
+    """The model as it will be served, without values yet.
+
+    ``of_run`` is the graph of the run: it knows the labels of its data, and its variables are the
+    ones that will be saved.
+    """
 
     def __init__(self, request: Request, inputs: Any, of_run: Any) -> None:
         assert request.log_dir is not None
         self._log_dir = request.log_dir
-        self._of_run = of_run  # the graph of the run, which knows the labels of its data
+        self._of_run = of_run
         self._graph = RunGraph()
         with self._graph.as_default():
-            tf.train.get_or_create_global_step()
             fed = _placeholders(inputs, free_batch=request.auto_batch)
             self._graph.begin_clone(0)
-            with Sharing().variables():
+            with Sharing().variables(), kept():
                 returned = call(request.model_fn, fed, ModeKeys.EXPORT)
             self._graph.end_clone()
             spec = checked(returned, ModeKeys.EXPORT).export_spec
             assert spec is not None
             self._spec: ExportSpec = spec
             self._signature = _signature(spec, self._graph)
+            _compare(tf.global_variables(), of_run)
         self._path()  # a version that is there already is refused before the run
 
     def write(self, prefix: str) -> str:
         """Write it with the values of a checkpoint; return where."""
         path = self._path()
-        if tf.gfile.Exists(path):
-            tf.gfile.DeleteRecursively(path)  # left unfinished: it has no model
+        for name in _LEFT_BEHIND:
+            if tf.gfile.Exists(os.path.join(path, name)):
+                tf.gfile.DeleteRecursively(os.path.join(path, name))
         with self._graph.as_default(), tf.Session(graph=self._graph) as session:
             variables = tf.global_variables()
-            step = tf.train.get_global_step()
-            restored = [each for each in variables if each is not step]
-            Restorer(Source((prefix,), resumes=True), restored, needed=True)(session)
-            session.run(step.initializer)
+            Restorer(Source((prefix,), resumes=True), variables, needed=True)(session)
             _save(path, session, self._signature)
         write_labels(os.path.join(path, _BESIDE), self._of_run)
         return path
@@ -63,15 +68,36 @@ class Export:
         if version == -1:
             return os.path.join(self._log_dir, str(_next_version(self._log_dir)))
         path = os.path.join(self._log_dir, str(version))
-        if tf.gfile.Exists(os.path.join(path, _FILE)):
-            raise AssertionError(
-                "Export directory already exists. Please specify a different export directory: "
-                f"{path}"
-            )
+        if tf.gfile.IsDirectory(path):
+            names = {name.rstrip("/") for name in tf.gfile.ListDirectory(path)}
+            if names - set(_LEFT_BEHIND):
+                raise AssertionError(
+                    "Export directory already exists. Please specify a different export "
+                    f"directory: {path}"
+                )
         return path
 
 
+def _compare(served: Sequence[Any], of_run: Any) -> None:
+    """Find before the run what could not be given a value after it."""
+    trained = {each.op.name: each for each in of_run.get_collection("variables")}
+    faults = [
+        f"{each.op.name} ({each.dtype.base_dtype.name}, {each.shape})"
+        for each in served
+        if (own := trained.get(each.op.name)) is None
+        or own.dtype.base_dtype != each.dtype.base_dtype
+        or not own.shape.is_compatible_with(each.shape)
+    ]
+    if faults:
+        raise ValueError(
+            f"model_fn makes {', '.join(faults)} in mode EXPORT, and not the same otherwise: it "
+            "would have no value."
+        )
+
+
 def _save(path: str, session: Any, signature: Any) -> None:
+    if tf.gfile.IsDirectory(path) and not tf.gfile.ListDirectory(path):
+        tf.gfile.DeleteRecursively(path)  # empty: TensorFlow wants to make it itself
     builder = tf.saved_model.Builder(path)
     builder.add_meta_graph_and_variables(
         session,
@@ -113,7 +139,10 @@ def _placeholders(inputs: Any, free_batch: bool) -> Any:
         if not tf.is_tensor(tensor):
             return tensor
         if isinstance(tensor, tf.SparseTensor):
-            return tf.sparse_placeholder(tensor.dtype)
+            sizes = tensor.shape.as_list() if tensor.shape.rank else None
+            return tf.sparse_placeholder(
+                tensor.dtype, [None, *sizes[1:]] if sizes and free_batch else sizes
+            )
         shape = tensor.shape
         if free_batch and shape.rank:
             shape = tf.TensorShape([None]).concatenate(shape[1:])

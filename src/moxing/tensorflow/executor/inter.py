@@ -5,11 +5,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.hooks import FeedSessionRunHook
 from moxing.tensorflow.executor.logs import shown
 from moxing.tensorflow.executor.model import Model
 from moxing.tensorflow.executor.parts import Moment, Part, until
-from moxing.tensorflow.executor.registered import Evaluation
+from moxing.tensorflow.executor.registered import Evaluation, in_evaluations
 
 
 class Rate:
@@ -51,12 +50,8 @@ class InterMode(Part):
         self._rate = rate
         self._due = [(each, each.hook.period(replicas)) for each in evaluations]
         self._tensors = [_means(each) for each in evaluations]
-        self._feeding = [
-            hook
-            for spec in inter.specs
-            for hook in spec.hooks
-            if isinstance(hook, FeedSessionRunHook)
-        ]
+        self._hooks = in_evaluations(inter)
+        self._evaluated = False
 
     def steps_alone(self, step: int) -> int:
         return min(until(step + 1, period) for _, period in self._due)
@@ -76,9 +71,8 @@ class InterMode(Part):
         done = 0
         began_anew = False
         while done < batches:
-            feeds = {key: value for hook in self._feeding for key, value in hook.feeds().items()}
             try:
-                values = session.run(tensors, feeds)
+                values = self._run(session, tensors)
             except tf.errors.OutOfRangeError:
                 if began_anew or not self._inter.initializers:
                     break
@@ -90,11 +84,30 @@ class InterMode(Part):
             for name, value in values.items():
                 sums[name] += float(value)
         if not done:
+            what = "no more data, and it cannot begin anew," if self._evaluated else "not one batch"
             raise ValueError(
-                f"input_fn has not one batch of data in mode {self._inter.mode}: nothing can be "
-                "evaluated."
+                f"input_fn has {what} in mode {self._inter.mode}: nothing can be evaluated."
             )
+        self._evaluated = True
         return {name: total / done for name, total in sums.items()}
+
+    def _run(self, session: Any, tensors: dict[str, Any]) -> dict[str, Any]:
+        """Evaluate one batch, with the hooks that the model has in this mode."""
+        context = tf.train.SessionRunContext(tf.train.SessionRunArgs(tensors), session)
+        asked = [(hook, hook.before_run(context)) for hook in self._hooks]
+        feeds: dict[Any, Any] = {}
+        fetches: dict[str, Any] = {"of the evaluation": tensors}
+        for position, (_, wanted) in enumerate(asked):
+            if wanted is not None:
+                feeds.update(wanted.feed_dict or {})
+                if wanted.fetches is not None:
+                    fetches[str(position)] = wanted.fetches
+        values = session.run(fetches, feeds)
+        for position, (hook, _) in enumerate(asked):
+            results = values.get(str(position))
+            hook.after_run(context, tf.train.SessionRunValues(results, None, None))
+        found: dict[str, Any] = values["of the evaluation"]
+        return found
 
     def _changed(self, session: Any) -> Callable[[float, float], tuple[float, float]]:
         def change(by: float, least: float) -> tuple[float, float]:

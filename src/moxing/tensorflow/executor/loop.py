@@ -11,6 +11,10 @@ from moxing.tensorflow.executor.parts import Moment, Part
 
 STEP = "global_step"
 _SECONDS = 0.5  # the longest call: a run can be stopped, and shows where it is
+_NO_DATA = (
+    "input_fn has not one whole batch of data. Is there data, and is batch_size not larger than "
+    "the number of samples?"
+)
 _FIRST = 10  # steps of the first call of many, before their time is known
 
 
@@ -46,12 +50,16 @@ class Loop:
         parts: Sequence[Part],
         last_step: int,
         fused: Any = None,
+        alone: bool = True,
     ) -> None:
         self._usual = usual
         self._parts = parts
         self._end = last_step
         self._fused = fused
+        self._alone = alone  # no other worker counts the steps
         self._pace = Pace()
+        self._failure: Exception | None = None
+        self.steps = 0  # done by this run
         self.moment = Moment(None, -1, 0)
 
     def hook(self) -> tf.train.SessionRunHook:
@@ -62,25 +70,55 @@ class Loop:
         again = self.moment.session is not None
         self.moment.session = session
         self.moment.global_step = global_step
-        if again:
-            return  # the session was lost and made anew: the run goes on
+        if again:  # the session was lost and made anew: the run goes on
+            if self._alone and STEP in self._usual:
+                self.moment.step = global_step - 1
+            return
         self.moment.step = global_step - 1 if STEP in self._usual else -1
         for part in self._parts:
             part.begin(self.moment)
 
     def run(self, session: Any) -> None:
-        """Run until the last step, the end of the data, or somebody's stop."""
+        """Run until the last step, the end of the data, or somebody's stop.
+
+        Raises:
+            ValueError: there was not one batch.
+        """
+        while not (session.should_stop() or self.moment.stop or self._is_over()):
+            try:
+                self._go_on(session)
+            except tf.errors.OutOfRangeError:
+                if self._failure is not None:
+                    raise
+                if not self.steps:
+                    raise ValueError(_NO_DATA) from None
+                tf.logging.info("The data ends after step %d.", self.moment.step)
+                return
+
+    def raise_failure(self) -> None:
+        """Raise what a session would take for the end of the data: it was not."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _go_on(self, session: Any) -> None:
         moment = self.moment
-        while not (session.should_stop() or moment.stop or self._is_over()):
-            step = moment.step + 1
-            stride = self._stride(step)
-            moment.values = self._pace.timed(lambda: self._call(session, step, stride), stride)  # noqa: B023
-            moment.step += stride
-            moment.global_step = (
-                int(moment.values[STEP]) if STEP in self._usual else moment.step + 1
-            )
+        step = moment.step + 1
+        stride = self._stride(step)
+        try:
+            moment.values = self._pace.timed(lambda: self._call(session, step, stride), stride)
+        except StopIteration as error:
+            self._failure = error
+            raise
+        moment.step += stride
+        self.steps += stride
+        if STEP in self._usual:
+            moment.global_step = int(moment.values[STEP])
+        try:
             for part in self._parts:
                 part.after(moment)
+        except (StopIteration, tf.errors.OutOfRangeError) as error:
+            self._failure = error
+            raise
 
     def end(self, session: Any) -> None:
         self.moment.session = session

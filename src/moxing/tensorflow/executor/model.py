@@ -17,16 +17,14 @@ from moxing.tensorflow.executor.spec import InputSpec, ModelSpec, checked
 
 @dataclass
 class Model:
-    """One mode's graph. ``updates`` and ``summaries`` are those of the first clone."""
+    """One mode's graph. ``updates`` are those of the first clone."""
 
     mode: str
     inputs: list[Any]  # of each clone, as model_fn was given them
     specs: list[ModelSpec]  # of each clone
     initializers: list[Any]
-    batch_size: Any
     left_over: Any = None  # how many samples fill no batch, below 0 where that is not known
     updates: list[Any] = field(default_factory=list)
-    summaries: list[Any] = field(default_factory=list)
 
     @property
     def first(self) -> ModelSpec:
@@ -55,14 +53,22 @@ def build(
 
     ``required``: what the mode asks of a ModelSpec must be there.
     """
+    drawn = graph.get_collection_ref(tf.GraphKeys.SUMMARIES)
+    before = len(drawn)
     with tf.device(placement.inputs()):
         returned = call(request.input_fn, mode)
         given, made = _inputs(returned, request, mode, placement.clones)
+    if len(drawn) > before:
+        tf.logging.warning("Summaries of input_fn are not drawn: its data is read ahead.")
+        del drawn[before:]
     initializers = [each.initializer for each in made if each.initializer is not None]
-    model = Model(mode, given, [], initializers, made[0].batch_size, made[0].left_over)
+    model = Model(mode, given, [], initializers, made[0].left_over)
     for clone, inputs in enumerate(given):
         spec = _add_clone(model, clone, inputs, request, graph, sharing, placement)
         model.specs.append(checked(spec, mode, required))
+        if clone or not required:
+            del drawn[before:]  # a second one's would be drawn beside the first's
+        before = len(drawn)
     return model
 
 
@@ -100,8 +106,6 @@ def _add_clone(
     sharing: Sharing,
     placement: Any,
 ) -> Any:
-    summaries = graph.get_collection_ref(tf.GraphKeys.SUMMARIES)
-    known = len(summaries)
     graph.begin_clone(clone)
     try:
         # Names without a scope for the first: they are those of the checkpoint.
@@ -111,8 +115,6 @@ def _add_clone(
         if clone == 0:
             graph.share_losses(tensors_of(inputs))
             model.updates = graph.of_clone(tf.GraphKeys.UPDATE_OPS)
-            model.summaries = summaries[known:]
-        del summaries[known:]  # a second clone's would be drawn beside the first's
     finally:
         graph.end_clone()
     return returned

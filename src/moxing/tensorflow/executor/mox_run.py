@@ -6,6 +6,7 @@ from typing import Any
 from moxing.tensorflow.executor import evaluating, training_run
 from moxing.tensorflow.executor import request as requests
 from moxing.tensorflow.executor.cluster import Cluster
+from moxing.tensorflow.executor.keras_layers import collect
 from moxing.tensorflow.executor.logs import tell_steps
 from moxing.tensorflow.executor.request import USE_DEFAULT
 
@@ -37,6 +38,7 @@ def run(
     """
     request = requests.read(dict(locals()))
     tell_steps()
+    collect()
     cluster = Cluster.of_flags()
     if cluster is not None and cluster.is_server:
         if request.trains:

@@ -1,5 +1,6 @@
 """Whether a number still becomes better."""
 
+import math
 from typing import Any
 
 _GROWS = ("acc", "auc", "f1", "fmeasure", "top", "map", "precision", "recall")
@@ -25,7 +26,10 @@ class Watch:
     def stalls(self, value: float) -> bool:
         """Take the next value; tell whether patience is over."""
         value *= self._sign
-        self.improved = self._best is None or value > self._best + self._min_delta
+        is_first = self._best is None and not math.isnan(value)
+        self.improved = is_first or (
+            self._best is not None and value > self._best + self._min_delta
+        )
         if self.improved:
             self._best, self.wait = value, 0
             return False

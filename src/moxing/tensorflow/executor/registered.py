@@ -24,15 +24,33 @@ class Evaluation:
 
 
 def joining(model: Model, inter: Model | None) -> list[tf.train.SessionRunHook]:
-    """Return the hooks that take part in every run of the session."""
+    """Return the hooks that take part in every run of the session.
+
+    Of a hook that runs in ``inter_mode`` the one made there does, where nothing evaluates.
+    """
     found: list[tf.train.SessionRunHook] = []
     for same in _by_position(model):
-        if not isinstance(same[0], LogEvaluationMetricHook):
+        if not _runs_inter(same[0]):
             found += _merged(same)
-    for same in _by_position(inter) if inter is not None else ():
-        if not isinstance(same[0], LogEvaluationMetricHook) and _runs_inter(same[0]):
-            found += _merged(same)
+    if inter is not None and not _evaluating(model):
+        for same in _by_position(inter):
+            if _runs_inter(same[0]):
+                found += _merged(same)
     return found
+
+
+def in_evaluations(inter: Model) -> list[tf.train.SessionRunHook]:
+    """Return the hooks that take part in the runs of an evaluation: who feeds, who looks."""
+    return [
+        hook
+        for spec in inter.specs
+        for hook in spec.hooks
+        if not isinstance(hook, LogEvaluationMetricHook)
+    ]
+
+
+def _evaluating(model: Model) -> bool:
+    return any(isinstance(hook, LogEvaluationMetricHook) for hook in model.first.hooks)
 
 
 def evaluations(model: Model, inter: Model | None) -> list[Evaluation]:
@@ -112,7 +130,8 @@ class Aggregated(tf.train.SessionRunHook):
         if wanted[0] is None:
             return None
         feeds = {key: value for each in wanted for key, value in (each.feed_dict or {}).items()}
-        return tf.train.SessionRunArgs([each.fetches for each in wanted], feeds or None)
+        fetches = None if wanted[0].fetches is None else [each.fetches for each in wanted]
+        return tf.train.SessionRunArgs(fetches, feeds or None)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         results = run_values.results

@@ -23,6 +23,11 @@ class RunGraph(tf.Graph):
         self._shared_losses: list[Any] | None = None
         self._hinted = False
 
+    @property
+    def makes_variables(self) -> bool:
+        """Tell whether model_fn is called for the first time: later calls find variables made."""
+        return self._clone is not None and self._shared_losses is None
+
     def begin_clone(self, clone: int) -> None:
         self._clone = clone
         self._before = {

@@ -41,14 +41,33 @@ def configuration(placement: Any) -> tf.ConfigProto:
 
 
 class Start:
-    """Gives a new session its values. ``taken`` is the checkpoint they came from."""
+    """Gives a new session its values; one that was lost goes on from what was saved last."""
 
-    def __init__(self, restorer: Restorer) -> None:
+    def __init__(self, restorer: Restorer, saver: Any = None) -> None:
         self._restorer = restorer
-        self.taken: str | None = None
+        self._saver = saver
+        self._began = False
+
+    @property
+    def taken(self) -> str | None:
+        """The checkpoint the run began with."""
+        return self._restorer.taken
 
     def __call__(self, scaffold: Any, session: Any) -> None:
-        self.taken = self._restorer(session)
+        saved = self._saver.last_checkpoints if self._saver is not None else []
+        if not self._began:
+            self._began = True
+            self._restorer(session)
+            if self._saver is not None:
+                # Those it goes on from are of the five that are kept.
+                self._saver.recover_last_checkpoints(self._restorer.whole[::-1])
+        elif saved:
+            self._saver.restore(session, saved[-1])
+        else:
+            raise ValueError(
+                "The session was lost, and with it the values: nothing was saved yet to go on "
+                "from. Give a log_dir."
+            )
 
 
 def scaffold(start: Start, initializers: Sequence[Any], saver: Any = None) -> tf.train.Scaffold:

@@ -1,30 +1,35 @@
 """One set of variables for all clones and modes of a run, however a model makes them."""
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops import variable_scope as variable_scopes
 
+_COUNTED = re.compile(r"_\d+$")
+_CLONE = re.compile(r"clone_\d+(_\d+)?")
+
 
 class Sharing:
     """Lets the first call of model_fn make variables, and every later one find them.
 
     ``tf.get_variable`` is reused by name. ``tf.Variable``, which Keras layers make too, is reused
-    in the order of making: its name depends on what was made before.
+    by the name that was asked for and, of equal ones, in the order of making.
     """
 
     def __init__(self) -> None:
-        self._made: list[Any] | None = None  # None until the first call of model_fn is over
-        self._next = 0
+        # With the names they were asked for; None until the first call of model_fn is over.
+        self._made: list[tuple[str, Any]] | None = None
+        self._used: set[int] = set()
 
     @contextlib.contextmanager
     def variables(self) -> Iterator[None]:
         """Be around a call of model_fn."""
         first = self._made is None
-        recorded: list[Any] = []
-        self._next = 0
+        recorded: list[tuple[str, Any]] = []
+        self._used = set()
         scope = tf.variable_scope(
             tf.get_variable_scope(), reuse=None if first else True, use_resource=True
         )
@@ -33,16 +38,17 @@ class Sharing:
             yield
         if first:
             named = {id(one) for one in _by_name()}
-            self._made = [one for one in recorded if id(one) not in named]
+            self._made = [pair for pair in recorded if id(pair[1]) not in named]
 
     def _reusing(self, make: Callable[..., Any], **wanted: Any) -> Any:
         if not _is_global(wanted):
             return make(**wanted)
         assert self._made is not None
-        for position in range(self._next, len(self._made)):
-            if _fits(self._made[position], wanted):
-                self._next = position + 1
-                return self._made[position]
+        name = _asked(wanted)
+        for position, (made_as, variable) in enumerate(self._made):
+            if position not in self._used and made_as == name and _fits(variable, wanted):
+                self._used.add(position)
+                return variable
         raise ValueError(
             f"model_fn makes a tf.Variable ({wanted.get('name') or 'Variable'}) for a clone or "
             "mode that its first call did not make, so that it cannot be shared: "
@@ -50,14 +56,26 @@ class Sharing:
         )
 
 
-def _recording(recorded: list[Any]) -> Callable[..., Any]:
+def _recording(recorded: list[tuple[str, Any]]) -> Callable[..., Any]:
     def make_and_record(make: Callable[..., Any], **wanted: Any) -> Any:
+        name = _asked(wanted)
         made = make(**wanted)
         if _is_global(wanted):
-            recorded.append(made)
+            recorded.append((name, made))
         return made
 
     return make_and_record
+
+
+def _asked(wanted: dict[str, Any]) -> str:
+    """Return the name that is asked for, without what makes it another's: dense, not dense_1.
+
+    What was made before counts names on: clones, modes and layers made for training alone.
+    """
+    scope = tf.get_default_graph().get_name_scope()
+    parts = [*scope.split("/"), str(wanted.get("name") or "Variable")]
+    plain = [_COUNTED.sub("", part) for part in parts if not _CLONE.fullmatch(part)]
+    return "/".join(part for part in plain if part)
 
 
 def _by_name() -> list[Any]:

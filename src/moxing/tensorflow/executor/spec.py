@@ -23,7 +23,9 @@ class ExportSpec:
                     f"mox.ExportSpec({name}=…) must be a dict of names and tensors with at least "
                     f"one of them, got {tensors!r}."
                 )
-        if isinstance(version, bool) or not isinstance(version, int | str) or version == "":
+        is_name = isinstance(version, str) and version not in ("", ".", "..", "eval")
+        is_name = is_name and "/" not in str(version)
+        if isinstance(version, bool) or not (isinstance(version, int) or is_name):
             raise ValueError(
                 f"mox.ExportSpec(version=…) must be a number, or the name of a directory, "
                 f"got {version!r}. -1 takes the next number."
@@ -84,7 +86,7 @@ class ModelSpec:
         self.log_info = dict(log_info or {})
         self.output_info = dict(output_info or output_dict or {})
         self.export_spec = export_spec
-        self.hooks = list(hooks or [])
+        self.hooks = list(hooks or []) if isinstance(hooks, list | tuple | None) else [hooks]
         del compressor_spec  # of an add-on that made models smaller: nothing here depends on it
 
     @property
@@ -138,7 +140,7 @@ def _faults(spec: ModelSpec, mode: str, required: bool) -> Any:
     if mode == ModeKeys.TRAIN and spec.loss is not None:
         for position, loss in enumerate(spec.losses):
             yield from _number("loss", loss, f"[{position}]" if len(spec.losses) > 1 else "")
-    if mode in (ModeKeys.TRAIN, ModeKeys.EVAL):
+    if mode != ModeKeys.EXPORT:
         for name, value in spec.log_info.items():
             yield from _number("log_info", value, f"[{name!r}]")
     if spec.export_spec is not None and not isinstance(spec.export_spec, ExportSpec):

@@ -1,5 +1,7 @@
 """What TensorBoard draws: log_info under its own names, the rate, and the model's summaries."""
 
+import itertools
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,14 +11,18 @@ from moxing.tensorflow.executor.logs import logged
 from moxing.tensorflow.executor.parts import Moment, Part
 
 MERGED = "summary"
+_made = itertools.count()
 RATE = "learning_rate"
 
 
-class Writer:
+class Writer(Part):
     """Event files of one directory."""
 
     def __init__(self, directory: str, graph: Any = None) -> None:
-        self._writer = tf.summary.FileWriter(directory, graph)
+        # Files of one second and one host have one name: the second would replace the first.
+        self._writer = tf.summary.FileWriter(
+            directory, graph, filename_suffix=f".{os.getpid()}.{next(_made)}"
+        )
 
     def numbers(self, step: int, values: Mapping[str, float]) -> None:
         value = [tf.Summary.Value(tag=name, simple_value=number) for name, number in values.items()]
@@ -26,8 +32,30 @@ class Writer:
         self._writer.add_summary(summary, step)
         self._writer.flush()
 
+    def end(self, moment: Moment) -> None:
+        self.close()
+
     def close(self) -> None:
         self._writer.close()
+
+
+class Evaluated(Part):
+    """The curve of evaluations: a run of its own in TensorBoard."""
+
+    def __init__(self, log_dir: str | None) -> None:
+        self._log_dir = log_dir
+        self._writer: Writer | None = None
+
+    def write(self, step: int, metrics: Mapping[str, float]) -> None:
+        if self._log_dir is None:
+            return
+        if self._writer is None:
+            self._writer = Writer(f"{self._log_dir.rstrip('/')}/eval")
+        self._writer.numbers(step, metrics)
+
+    def end(self, moment: Moment) -> None:
+        if self._writer is not None:
+            self._writer.close()
 
 
 class Summaries(Part):
@@ -64,6 +92,3 @@ class Summaries(Part):
     def _rate_of(self, values: Mapping[str, Any]) -> dict[str, float]:
         rate = values.get(RATE, self._rate)
         return {} if rate is None else {RATE: float(rate)}
-
-    def end(self, moment: Moment) -> None:
-        self._writer.close()

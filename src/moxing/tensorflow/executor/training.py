@@ -1,6 +1,5 @@
 """The training step: gradients of every clone, averaged, applied by each loss's optimizer."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import tensorflow.compat.v1 as tf
 from moxing.tensorflow.executor.callbacks import call
 from moxing.tensorflow.executor.flags import get_flag
 from moxing.tensorflow.executor.model import Model
+from moxing.tensorflow.executor.patterns import Patterns
 
 Gradients = list[tuple[Any, Any]]
 
@@ -85,16 +85,11 @@ def _gradients(
 def _variables(scopes: list[str] | None) -> list[Any]:
     """Return what is trained: inside the scopes, and as the flags with patterns say."""
     everything = tf.trainable_variables()
-    include, exclude = (
-        _patterns("trainable_include_patterns"),
-        _patterns("trainable_exclude_patterns"),
-    )
+    patterns = Patterns("trainable_include_patterns", "trainable_exclude_patterns")
     found = [
         variable
         for variable in everything
-        if _is_below(variable.op.name, scopes)
-        and (not include or any(re.search(each, variable.op.name) for each in include))
-        and not any(re.search(each, variable.op.name) for each in exclude)
+        if _is_below(variable.op.name, scopes) and patterns.take(variable.op.name)
     ]
     if not found:
         names = ", ".join(each.op.name for each in everything) or "none"
@@ -107,10 +102,6 @@ def _is_below(name: str, scopes: list[str] | None) -> bool:
     return scopes is None or any(
         name == scope.rstrip("/") or name.startswith(scope.rstrip("/") + "/") for scope in scopes
     )
-
-
-def _patterns(flag: str) -> list[str]:
-    return [each.strip() for each in str(get_flag(flag) or "").split(",") if each.strip()]
 
 
 def _averaged(per_clone: list[Gradients], factor: float) -> Gradients:

@@ -40,7 +40,7 @@ from moxing.tensorflow.executor.session import (
     scaffold,
 )
 from moxing.tensorflow.executor.sharing import Sharing
-from moxing.tensorflow.executor.summaries import Summaries, Writer
+from moxing.tensorflow.executor.summaries import Evaluated, Summaries, Writer
 from moxing.tensorflow.executor.training import optimizers, train_op
 from moxing.tensorflow.optimizer.rates import learning_rate_of, scale_learning_rate
 from moxing.tensorflow.optimizer.wrapping import hooks_of
@@ -74,8 +74,14 @@ def train(request: Request, cluster: Cluster | None = None) -> None:
         if request.log_dir:
             write_labels(request.log_dir, graph)
         found = restoring.source(request.log_dir, request.checkpoint_path)
-        start = Start(restoring.Restorer(found, tf.global_variables(), built.slots))
+        if found is None and not request.max_steps and cluster is None:
+            raise ValueError(
+                "max_number_of_steps is 0 and there is no checkpoint: nothing would be exported "
+                "but untrained values."
+            )
         saver = tf.train.Saver(save_relative_paths=True)
+        tf.add_to_collection(tf.GraphKeys.SAVERS, saver)  # where hooks of TensorFlow look for it
+        start = Start(restoring.Restorer(found, tf.global_variables(), built.slots), saver)
         joined = joining(built.model, built.inter)
         parts = _parts(request, built, placed, saver, start, found, cluster)
         fused = None
@@ -83,15 +89,16 @@ def train(request: Request, cluster: Cluster | None = None) -> None:
             resumes = found is not None and found.resumes
             sights = _sights(request, built, joined)
             fused = many_steps(request, built.op, built.usual, sights, resumes)
-        loop = Loop(built.usual, parts, request.max_steps, fused)
+        loop = Loop(built.usual, parts, request.max_steps, fused, alone=cluster is None)
         ready = scaffold(start, _initializers(built), saver)
         config = configuration(placed)
         hooks = [*joined, loop.hook()]
         with _session(request, built, cluster, loop, ready, config, hooks) as session:
             loop.run(session)
+    loop.raise_failure()
     if export is not None:
-        assert request.log_dir is not None
-        export.write(restoring.checkpoints(request.log_dir)[0])
+        # What this run has saved, or what it began with: it may have had no step to do.
+        export.write([start.taken, *saver.last_checkpoints][-1])
     if cluster is not None:
         cluster.leave()
 
@@ -172,7 +179,7 @@ def _initializers(built: _Built) -> list[Any]:
 
 
 def _sights(request: Request, built: _Built, joined: Sequence[Any]) -> Sights:
-    draws = bool(built.model.summaries and request.log_dir)
+    draws = bool(tf.get_collection(tf.GraphKeys.SUMMARIES) and request.log_dir)
     return Sights(
         each=f"{type(joined[0]).__name__} sees every step" if joined else "",
         inside="output_fn is given every step"
@@ -196,53 +203,40 @@ def _parts(
     parts: list[Part] = [_Beginning(request, start), *left_over(built.model.left_over)]
     if request.log_every:
         parts.append(TrainingLines(request.log_every, Speed(request.batch_size, placed.clones)))
-    if request.output_fn is not None and built.model.first.output_info:
-        if request.output_every:
+    if request.output_fn is not None:
+        if request.output_every and built.model.first.output_info:
             per_clone = [spec.output_info for spec in built.model.specs]
             parts.append(Outputs(request.output_fn, request.output_every, per_clone))
         else:
-            tf.logging.warning("output_fn is not called: output_every_n_steps is 0.")
+            why = "output_every_n_steps is 0" if not request.output_every else "no output_info"
+            tf.logging.warning("output_fn is not called: %s.", why)
     if request.log_dir:
         parts += _kept(request, built, saver, found)
-    if built.inter is not None:
-        wanted = evaluations(built.model, built.inter)
-        write = Evaluated(request.log_dir).write
-        if wanted and (cluster is None or cluster.is_chief):
-            workers = len(cluster.workers) if cluster and cluster.steps_together else 1
-            replicas = placed.clones * workers
-            parts.append(InterMode(wanted, built.inter, replicas, write, built.scale))
-    else:
-        evaluations(built.model, None)  # a hook that needs the other mode says so
+    wanted = evaluations(built.model, built.inter)
+    if built.inter is not None and not built.inter.first.hooks:
+        tf.logging.warning("inter_mode is never run: no hook of the model evaluates in it.")
+    if wanted and built.inter is not None and (cluster is None or cluster.is_chief):
+        workers = len(cluster.workers) if cluster and cluster.steps_together else 1
+        curve = Evaluated(request.log_dir)
+        replicas = placed.clones * workers
+        parts += [InterMode(wanted, built.inter, replicas, curve.write, built.scale), curve]
     return parts
 
 
 def _kept(request: Request, built: _Built, saver: Any, found: Any) -> list[Part]:
     """Return what is written below log_dir."""
     assert request.log_dir is not None
-    parts: list[Part] = []
-    writer = Writer(request.log_dir, tf.get_default_graph())
-    parts.append(StepRate(writer.numbers))
+    graph = tf.get_default_graph()
+    tf.train.write_graph(graph, request.log_dir, "graph.pbtxt")
+    writer = Writer(request.log_dir, graph)
+    parts: list[Part] = [writer, StepRate(writer.numbers)]
     if request.summary_every:
-        merged = tf.summary.merge(built.model.summaries) if built.model.summaries else None
+        drawn = tf.get_collection(tf.GraphKeys.SUMMARIES)
+        merged = tf.summary.merge(drawn) if drawn else None
         parts.append(Summaries(request.summary_every, writer, merged, built.rate))
     resumes = found is not None and found.resumes
     parts.append(Saving(saver, request.log_dir, request.save_steps, request.save_seconds, resumes))
     return parts
-
-
-class Evaluated:
-    """The curve of evaluations: a run of its own in TensorBoard."""
-
-    def __init__(self, log_dir: str | None) -> None:
-        self._log_dir = log_dir
-        self._writer: Writer | None = None
-
-    def write(self, step: int, metrics: dict[str, float]) -> None:
-        if self._log_dir is None:
-            return
-        if self._writer is None:
-            self._writer = Writer(f"{self._log_dir.rstrip('/')}/eval")
-        self._writer.numbers(step, metrics)
 
 
 class _Beginning(Part):
@@ -264,6 +258,12 @@ class _Beginning(Part):
             return
         tf.logging.info(
             "The checkpoint %s is at step %d >= max_number_of_steps %d: nothing is left to train. "
-            "Give more steps to go on, or another log_dir to begin anew.",
-            *(self._start.taken, moment.global_step, last),
+            "%s",
+            *(self._start.taken, moment.global_step, last, self._advice()),
         )
+
+    def _advice(self) -> str:
+        own = (self._request.log_dir or "").rstrip("/")
+        if own and (self._start.taken or "").startswith(f"{own}/"):
+            return "Give more steps to go on, or another log_dir to begin anew."
+        return "--checkpoint_exclude_patterns=global_step takes its values and counts from 0."

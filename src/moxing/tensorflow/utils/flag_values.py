@@ -5,6 +5,7 @@ from typing import Any
 
 from moxing.tensorflow.utils.flag_table import Flag, Value
 
+BARE = "\0"  # stands alone on the command line, where a value is due: perhaps a script's own
 _WORDS = {"true": True, "t": True, "1": True, "yes": True, "y": True}
 _WORDS |= {"false": False, "f": False, "0": False, "no": False, "n": False}
 _KINDS = {bool: "True or False", int: "a whole number", float: "a number", str: "text"}
@@ -26,7 +27,8 @@ def given(flags: Mapping[str, Flag], argv: Sequence[str]) -> dict[str, str]:
             found[name] = text
         elif name in flags:
             takes = _takes(flags[name], following)
-            found[name] = str(following) if takes else "True"
+            bare = "True" if flags[name].type is bool else BARE
+            found[name] = str(following) if takes else bare
             if takes:
                 next(words)
         elif name[2:] in flags and name[:2] == "no" and flags[name[2:]].type is bool:
@@ -40,6 +42,8 @@ def convert(flag: Flag, value: Any, *, dashes: str = "--") -> Value:
     Raises:
         ValueError: it cannot be one.
     """
+    if value == BARE:
+        raise ValueError(f"--{flag.name} has no value: write --{flag.name}={flag.default or '…'}.")
     text = value.strip() if isinstance(value, str) else value
     if text is None or text == "":
         return flag.default
@@ -87,6 +91,4 @@ def _takes(flag: Flag, following: str | None) -> bool:
     """Return whether the next word is the value of a flag without ``=``."""
     if flag.type is bool:  # `--x data.csv`: the word is the script's
         return following is not None and following.lower() in _WORDS
-    if following is None or following.startswith("--"):
-        raise ValueError(f"--{flag.name} has no value: write --{flag.name}={flag.default or '…'}.")
-    return True
+    return following is not None and not following.startswith("--")

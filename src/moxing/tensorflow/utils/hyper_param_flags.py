@@ -11,7 +11,7 @@ from typing import Any
 
 from danlu.errors import suggestion
 from moxing.tensorflow.utils.flag_table import GROUPS, Flag, Value
-from moxing.tensorflow.utils.flag_values import convert, given
+from moxing.tensorflow.utils.flag_values import BARE, convert, given
 
 log = logging.getLogger("moxing")
 
@@ -74,7 +74,8 @@ class HyperParamFlags:
             argv = sys.argv[1:] if self._argv is None else self._argv
             self.__dict__["_line"] = given(self._flags, argv)
             for name, text in self._line.items():
-                self._say_if_unused(self._flags[name], text)
+                if text != BARE:
+                    self._say_if_unused(self._flags[name], text)
         return self._line
 
     def _say_if_unused(self, flag: Flag, value: Value) -> None:
