@@ -56,8 +56,13 @@ class Inputs:
 
     def whole(self, tensors: Sequence[tf.Tensor]) -> list[Any]:
         """Return the values that these, in the order of ``tensors``, are the parts of."""
-        packed = nest.pack_sequence_as(self.values, list(tensors), expand_composites=True)
-        return packed  # type: ignore[no-any-return]
+        packed: list[Any] = nest.pack_sequence_as(
+            self.values, list(tensors), expand_composites=True
+        )
+        for value, original in zip(packed, self.values, strict=True):
+            if isinstance(value, tf.SparseTensor):
+                value.set_shape(original.shape)  # it is not known from the parts
+        return packed
 
     def check_shapes(self) -> None:
         """Refuse what cannot be stacked, all of it in one message."""
