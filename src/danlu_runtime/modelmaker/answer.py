@@ -20,7 +20,10 @@ def ask(folder: str, batch: Any) -> None:
         return
     with tf.Graph().as_default(), tf.Session() as session:
         loaded = tf.saved_model.loader.load(session, [tf.saved_model.tag_constants.SERVING], newest)
-        signature = loaded.signature_def[_SIGNATURE]
+        name = _signature(newest, loaded.signature_def)
+        if not name:
+            return
+        signature = loaded.signature_def[name]
         feeds = _feeds(signature.inputs, batch, session.graph)
         if feeds is None:
             wanted = ", ".join(sorted(signature.inputs))
@@ -28,8 +31,23 @@ def ask(folder: str, batch: Any) -> None:
             return
         outputs = {name: info.name for name, info in signature.outputs.items()}
         answer = session.run(outputs, feeds)
-    shown = ", ".join(f"{name} {list(np.shape(value))}" for name, value in sorted(answer.items()))
-    say(f"{newest}: the exported model answers {_SIGNATURE}: {shown}")
+    shown = ", ".join(f"{one} {list(np.shape(value))}" for one, value in sorted(answer.items()))
+    say(f"{newest}: the exported model answers {name}: {shown}")
+
+
+def _signature(folder: str, found: Mapping[str, Any]) -> str:
+    """Return the signature to ask. An export leaves out those that its inputs cannot serve."""
+    if _SIGNATURE in found:
+        return _SIGNATURE
+    others = sorted(found)
+    left = f"it has {', '.join(others)}" if others else "it has no other"
+    say(
+        f"{folder}: the exported model has no {_SIGNATURE}; {left}. Classification and regression, "
+        "which the heads of TensorFlow's own estimators answer by default, take one text: return "
+        "tf.estimator.export.build_parsing_serving_input_receiver_fn in "
+        "serving_input_receiver_fn, or name the signature in requests"
+    )
+    return others[0] if others else ""
 
 
 def _newest(folder: str) -> str:

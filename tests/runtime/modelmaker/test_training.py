@@ -231,7 +231,7 @@ def serving_input_receiver_fn():
     assert "the exported model answers serving_default: kind [8]" in capfd.readouterr().err
 
 
-def test_a_function_may_give_a_whole_estimator(tf, train):
+def test_a_function_may_give_a_whole_estimator(tf, train, capfd):
     canned = """
 def estimator_fn(run_config, params):
     column = tf.feature_column.numeric_column("x", shape=[1])
@@ -239,9 +239,26 @@ def estimator_fn(run_config, params):
 """
     begin, end = LINE.index("def model_fn"), LINE.index("def serving")
 
-    model = train(LINE[:begin] + canned + "\n" + LINE[end:])
+    train(LINE[:begin] + canned + "\n" + LINE[end:])
 
-    assert newest(model)
+    said = capfd.readouterr().err
+    assert "the exported model has no serving_default; it has predict" in said
+    assert "the exported model answers predict: predictions [16, 1]" in said
+
+
+def test_a_canned_estimator_that_is_given_examples_answers_by_default(tf, train, capfd):
+    canned = """
+def estimator_fn(run_config, params):
+    column = tf.feature_column.numeric_column("x", shape=[1])
+    return tf.estimator.LinearRegressor([column], config=run_config)
+
+def serving_input_receiver_fn():
+    spec = {'x': tf.FixedLenFeature([1], tf.float32)}
+    return tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
+"""
+    train(LINE[: LINE.index("def model_fn")] + canned)
+
+    assert "the exported model answers serving_default: outputs [16, 1]" in capfd.readouterr().err
 
 
 def test_a_function_may_give_a_keras_model(tf, train):
