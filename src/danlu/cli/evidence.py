@@ -15,7 +15,12 @@ from danlu.words import say
 USUAL = "modelarts"
 
 _COMMENT = re.compile(r"(?m)^\s*#.*$")
-_FOUR = ("model_fn", "train_input_fn", "eval_input_fn", "serving_input_receiver_fn")
+_FOUR = (  # with the names of the service's ancestor
+    "(?:model_fn|estimator_fn|keras_model_fn)",
+    "train_input_fn",
+    "eval_input_fn",
+    "serving_input(?:_receiver)?_fn",
+)
 _VARIABLE = re.compile(
     r"\b[TS]M_(?:MODEL_DIR|OUTPUT\w*|INPUT\w*|CHANNEL\w*|HPS?\w*|HOSTS|CURRENT_HOST|NUM_[GC]PUS"
     r"|USER_\w+|TRAINING_ENV|MODULE_\w+)\b"
