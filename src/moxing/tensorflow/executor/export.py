@@ -139,10 +139,7 @@ def _placeholders(inputs: Any, free_batch: bool) -> Any:
         if not tf.is_tensor(tensor):
             return tensor
         if isinstance(tensor, tf.SparseTensor):
-            sizes = tensor.shape.as_list() if tensor.shape.rank else None
-            return tf.sparse_placeholder(
-                tensor.dtype, [None, *sizes[1:]] if sizes and free_batch else sizes
-            )
+            return _sparse_placeholder(tensor, free_batch)
         shape = tensor.shape
         if free_batch and shape.rank:
             shape = tf.TensorShape([None]).concatenate(shape[1:])
@@ -153,6 +150,21 @@ def _placeholders(inputs: Any, free_batch: bool) -> Any:
             [tf.nest.map_structure(placeholder, each) for each in inputs.inputs]
         )
     return tf.nest.map_structure(placeholder, inputs)
+
+
+def _sparse_placeholder(tensor: Any, free_batch: bool) -> Any:
+    """Return one whose known sizes stay known when it is made dense."""
+    if not tensor.shape.rank:
+        return tf.sparse_placeholder(tensor.dtype)
+    sizes = [
+        tf.placeholder(tf.int64, [])
+        if size is None or (free_batch and position == 0)
+        else tf.constant(size, tf.int64)
+        for position, size in enumerate(tensor.shape.as_list())
+    ]
+    indices = tf.placeholder(tf.int64, [None, len(sizes)])
+    values = tf.placeholder(tensor.dtype, [None])
+    return tf.SparseTensor(indices, values, tf.stack(sizes))
 
 
 def _next_version(log_dir: str) -> int:

@@ -231,7 +231,7 @@ def test_an_iterator_of_the_user_that_ends_is_no_end_of_the_data(program):
 
 def test_sparse_inputs_are_exported(program, mox, tf, tmp_path):
     def input_fn(mode):
-        values = tf.sparse.from_dense([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
+        values = tf.SparseTensor([[0, 0], [0, 2], [1, 1]], [1.0, 2.0, 3.0], [2, 3])
         return {"x": values, "y": tf.constant([1.0, 2.0])}
 
     def model_fn(inputs, mode):

@@ -59,10 +59,7 @@ class Inputs:
         packed: list[Any] = nest.pack_sequence_as(
             self.values, list(tensors), expand_composites=True
         )
-        for value, original in zip(packed, self.values, strict=True):
-            if isinstance(value, tf.SparseTensor):
-                value.set_shape(original.shape)  # it is not known from the parts
-        return packed
+        return [_shaped(value, like) for value, like in zip(packed, self.values, strict=True)]
 
     def check_shapes(self) -> None:
         """Refuse what cannot be stacked, all of it in one message."""
@@ -124,3 +121,11 @@ def _shown(shape: tf.TensorShape) -> str:
         return "<unknown>"
     inner = ", ".join("?" if size is None else str(size) for size in shape.as_list())
     return f"({inner},)" if shape.rank == 1 else f"({inner})"
+
+
+def _shaped(value: Any, like: Any) -> Any:
+    """Give a sparse value back the shape that its parts have lost."""
+    if not isinstance(value, tf.SparseTensor) or not like.shape.is_fully_defined():
+        return value
+    sizes = tf.constant(like.shape.as_list(), tf.int64)
+    return tf.SparseTensor(value.indices, value.values, sizes)
