@@ -5,7 +5,7 @@ from typing import Any
 
 from moxing.tensorflow.executor import evaluating, training_run
 from moxing.tensorflow.executor import request as requests
-from moxing.tensorflow.executor.cluster import Cluster
+from moxing.tensorflow.executor.cluster.cluster import Cluster
 from moxing.tensorflow.executor.keras_layers import collect
 from moxing.tensorflow.executor.logs import tell_steps
 from moxing.tensorflow.executor.request import USE_DEFAULT

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.cluster import Cluster
+from moxing.tensorflow.executor.cluster.cluster import Cluster
 from moxing.tensorflow.executor.flags import get_flag
 from moxing.tensorflow.executor.restoring import Restorer
 from moxing.tensorflow.executor.run_graph import RunGraph

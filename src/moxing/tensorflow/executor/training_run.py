@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 from danlu_runtime.steps.ends import aim
 from moxing.tensorflow.datasets.labels import write_labels
 from moxing.tensorflow.executor import restoring
-from moxing.tensorflow.executor.cluster import Cluster
+from moxing.tensorflow.executor.cluster.cluster import Cluster
 from moxing.tensorflow.executor.export import Export
 from moxing.tensorflow.executor.flags import get_flag
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook, PlateauLREarlyStoppingHook

@@ -11,8 +11,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.cluster_rounds import Rounds
-from moxing.tensorflow.executor.cluster_sync import Accumulated, SynchronousHook, clearing
+from moxing.tensorflow.executor.cluster.rounds import Rounds
+from moxing.tensorflow.executor.cluster.sync import Accumulated, SynchronousHook, clearing
 from moxing.tensorflow.optimizer.workers import Workers
 from moxing.tensorflow.optimizer.wrapping import Pairs
 

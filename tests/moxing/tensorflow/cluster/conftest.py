@@ -44,7 +44,7 @@ class Training:
     def __call__(self) -> Any:
         import tensorflow.compat.v1 as tf
 
-        from moxing.tensorflow.executor.cluster import Cluster
+        from moxing.tensorflow.executor.cluster.cluster import Cluster
 
         cluster = Cluster.of_flags()
         assert cluster is not None

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from danlu.errors import Unsupported
-from moxing.tensorflow.executor.cluster_hosts import faults, is_here, listed, port_is_free
+from moxing.tensorflow.executor.cluster.hosts import faults, is_here, listed, port_is_free
 
 # Addresses of documents: no machine has them.
 FAR = "192.0.2.7:2222"

@@ -21,13 +21,13 @@ def flags(monkeypatch):
 
 @pytest.fixture
 def cluster(tf):
-    from moxing.tensorflow.executor.cluster import Cluster
+    from moxing.tensorflow.executor.cluster.cluster import Cluster
 
     return Cluster("worker", 1, ("a:1", "b:1"), ("a:2", "b:2"))
 
 
 def test_without_flags_there_is_no_cluster(tf, flags):
-    from moxing.tensorflow.executor.cluster import Cluster
+    from moxing.tensorflow.executor.cluster.cluster import Cluster
 
     flags(worker_hosts="a:1,b:1")
 
@@ -35,7 +35,7 @@ def test_without_flags_there_is_no_cluster(tf, flags):
 
 
 def test_a_process_knows_its_part(tf, flags):
-    from moxing.tensorflow.executor.cluster import Cluster
+    from moxing.tensorflow.executor.cluster.cluster import Cluster
 
     hosts = {"ps_hosts": "127.0.0.1:1", "worker_hosts": "127.0.0.1:2,127.0.0.1:3"}
     flags(job_name="worker", task_index=1, sync_replicas=False, **hosts)

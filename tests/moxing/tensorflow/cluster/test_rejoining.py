@@ -14,7 +14,7 @@ def newest(site):
 
 
 def test_a_late_worker_joins_and_nobody_has_gone_ahead(tf, site, training, monkeypatch):
-    monkeypatch.setattr("moxing.tensorflow.executor.cluster_reach._FIRST_WORD", 0.5)
+    monkeypatch.setattr("moxing.tensorflow.executor.cluster.reach._FIRST_WORD", 0.5)
     server = site.begin("ps", 0, training)
     chief = site.begin("worker", 0, training)
     chief.says("Waiting for")
@@ -30,7 +30,7 @@ def test_a_late_worker_joins_and_nobody_has_gone_ahead(tf, site, training, monke
 
 def test_nobody_begins_while_the_chief_reads_its_checkpoint(tf, site, monkeypatch):
     """Every variable has a value by then: its initial one."""
-    monkeypatch.setattr("moxing.tensorflow.executor.cluster_reach._FIRST_WORD", 0.5)
+    monkeypatch.setattr("moxing.tensorflow.executor.cluster.reach._FIRST_WORD", 0.5)
     training = site.training(slow=True)
     servers, (chief, worker) = site.begin_all(training, sync_replicas=False)
     chief.says("restoring")

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.cluster_rounds import Rounds
+from moxing.tensorflow.executor.cluster.rounds import Rounds
 from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, Pairs
 
 Clear = Callable[[Any, int], None]

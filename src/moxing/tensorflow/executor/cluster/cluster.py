@@ -9,25 +9,25 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor import cluster_server
-from moxing.tensorflow.executor.cluster_attendance import (
+from moxing.tensorflow.executor.cluster import server
+from moxing.tensorflow.executor.cluster.attendance import (
     FINISHED,
     GONE,
     HERE,
     Attendance,
     Marks,
 )
-from moxing.tensorflow.executor.cluster_hosts import Peer, faults, listed
-from moxing.tensorflow.executor.cluster_places import keeping_local, placing
-from moxing.tensorflow.executor.cluster_reach import Wait, wait_for
-from moxing.tensorflow.executor.cluster_session import ChiefCreator, WorkerCreator
-from moxing.tensorflow.executor.cluster_stop import Farewell, StopTogether
-from moxing.tensorflow.executor.cluster_sync import (
+from moxing.tensorflow.executor.cluster.hosts import Peer, faults, listed
+from moxing.tensorflow.executor.cluster.places import keeping_local, placing
+from moxing.tensorflow.executor.cluster.reach import Wait, wait_for
+from moxing.tensorflow.executor.cluster.session import ChiefCreator, WorkerCreator
+from moxing.tensorflow.executor.cluster.stop import Farewell, StopTogether
+from moxing.tensorflow.executor.cluster.sync import (
     ChiefCounts,
     SynchronousHook,
     SynchronousOptimizer,
 )
-from moxing.tensorflow.executor.cluster_watch import Watch, wait_until
+from moxing.tensorflow.executor.cluster.watch import Watch, wait_until
 from moxing.tensorflow.executor.flags import get_flag
 
 _runs = itertools.count(1)
@@ -116,7 +116,7 @@ class Cluster:
     def start(self, config: tf.ConfigProto) -> str:
         """Start this process's server, once for all runs; return the target of its sessions."""
         wait = Wait(self.timeout) if self.together else None
-        return cluster_server.start(self._own, self._everyone, config, wait)
+        return server.start(self._own, self._everyone, config, wait)
 
     @contextlib.contextmanager
     def building(self) -> Iterator[None]:

@@ -6,8 +6,8 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from danlu_runtime import proxies
-from moxing.tensorflow.executor.cluster_hosts import Peer, port_is_free
-from moxing.tensorflow.executor.cluster_reach import Wait, listening, wait_for
+from moxing.tensorflow.executor.cluster.hosts import Peer, port_is_free
+from moxing.tensorflow.executor.cluster.reach import Wait, listening, wait_for
 
 _servers: dict[Peer, Any] = {}
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.cluster_hosts import Peer
-from moxing.tensorflow.executor.cluster_reach import Wait, wait_for
+from moxing.tensorflow.executor.cluster.hosts import Peer
+from moxing.tensorflow.executor.cluster.reach import Wait, wait_for
 
 _LOST = (tf.errors.AbortedError, tf.errors.UnavailableError)
 

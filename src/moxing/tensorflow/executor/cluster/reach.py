@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.cluster_hosts import Peer
+from moxing.tensorflow.executor.cluster.hosts import Peer
 
 _POLL = 0.2
 _FIRST_WORD = 10.0  # processes of one job start within seconds of each other

@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.cluster_attendance import Marks
-from moxing.tensorflow.executor.cluster_hosts import Peer
-from moxing.tensorflow.executor.cluster_reach import Wait, answers
+from moxing.tensorflow.executor.cluster.attendance import Marks
+from moxing.tensorflow.executor.cluster.hosts import Peer
+from moxing.tensorflow.executor.cluster.reach import Wait, answers
 
 _LOOK = 5.0
 _PATIENCE = 15.0

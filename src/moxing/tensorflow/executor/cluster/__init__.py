@@ -1,0 +1,1 @@
+"""ps and workers: ``cluster.py`` is the way in."""
