@@ -1,6 +1,7 @@
 """tf.estimator as it is, and as ModelMaker drives it. A round is a training of its own.
 
-Only the steps are timed: from the second line of a log of every fiftieth step to its last.
+Only the steps are timed: from the second line of a log of every hundredth step, as ModelMaker
+writes it, to its last.
 """
 
 import os
@@ -12,7 +13,7 @@ import tensorflow as tf
 
 from peers.models import Model
 
-EVERY = 50
+EVERY = 100
 WARM = 100  # steps, before the first time that counts
 
 

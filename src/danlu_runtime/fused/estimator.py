@@ -19,7 +19,7 @@ from danlu_runtime.fused.plan import Plan
 from danlu_runtime.fused.refusals import why_not
 from danlu_runtime.notes import say
 
-_COMPILED = 50  # steps of one program at most
+_COMPILED = 16  # steps of one program at most: what is left over is made without XLA
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def _program(config: Any) -> int:
     """Return how many steps a program has: a divisor of those between two that hooks look at."""
     between = min(config.log_step_count_steps or 100, config.save_summary_steps or 100) - 1
     found = [size for size in range(8, _COMPILED + 1) if between % size == 0]
-    return max(found, default=max(1, min(between, 25)))
+    return max(found, default=max(1, min(between, 10)))
 
 
 def _looked_at(specification: Any) -> list[tf.Tensor]:

@@ -4,8 +4,7 @@
 every name, device and control input of the step is seen to stay what it was.
 
 Values are made in every round and the last ones kept. The other way, all steps but the last in the
-loop and that one as a run of its own, costs more than it saves (bench/loop.py): a run has a price
-of its own, and a loss next to none.
+loop and that one as a run of its own, was not faster (bench/loop.py), and draws out of turn.
 """
 
 from collections.abc import Iterable, Sequence
