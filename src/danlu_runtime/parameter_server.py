@@ -1,4 +1,4 @@
-"""The parameter server of a TI job: a process of the platform's, never the user's script.
+"""The parameter server of a TI or ModelMaker job: the platform's, never the user's script.
 
 TF_CONFIG says where everybody is. The server computes nothing, serves until it is ended, and
 needs TensorFlow as the user's script does.
@@ -22,8 +22,8 @@ def main() -> None:
         tensorflow: Any = import_module("tensorflow")
     except ModuleNotFoundError:
         raise Unsupported(
-            "parameter_server (TI SDK, distributed training): the parameter server needs "
-            "TensorFlow, which is not installed here."
+            "Training on several machines: the parameter server needs TensorFlow, which is not "
+            "installed here."
         ) from None
     config = json.loads(os.environ["TF_CONFIG"])
     compat = tensorflow.compat.v1

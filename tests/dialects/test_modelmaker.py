@@ -182,11 +182,11 @@ def test_the_model_is_the_chiefs():
     assert command_of("worker").push == command_of("ps").push == ()
 
 
-def test_the_parameter_server_runs_nothing_of_the_users_but_has_the_files():
+def test_the_parameter_server_has_nothing_of_the_users():
     found = command_of("ps")
 
     assert (found.run, found.module) == ("danlu_runtime.parameter_server", True)
-    assert found.fetch == command_of("worker").fetch
+    assert not found.fetch
 
 
 def test_one_node_has_no_cluster():

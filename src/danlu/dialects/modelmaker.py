@@ -80,6 +80,8 @@ def roles(spec: JobSpec) -> Sequence[Role]:
 
 def command(spec: JobSpec, place: Place) -> Command:
     cluster = _cluster(place)
+    if place.role == "ps":
+        return Command(run=PARAMETER_SERVER, module=True, env=cluster, private=(HOME,))
     code, data, model, job = (
         place.path(f"{HOME}/{name}") for name in ("code", "data", "model", "job.json")
     )
@@ -88,13 +90,6 @@ def command(spec: JobSpec, place: Place) -> Command:
         "model_dir": model,
         "parameters": {name: json.loads(text) for name, text in spec.params},
     }
-    fetch = (
-        Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),
-        *(Fetch(uri, data, name) for name, uri in spec.inputs.items()),
-    )
-    if place.role == "ps":
-        # It runs nothing of the user's, but variables may have their first values from a file.
-        return Command(run=PARAMETER_SERVER, module=True, env=cluster, fetch=fetch, private=(HOME,))
     return Command(
         run=f"{code}/{spec.entry}",
         args=(job,),  # for the driver; the functions see none
@@ -102,7 +97,10 @@ def command(spec: JobSpec, place: Place) -> Command:
         cwd=code,
         env={**cluster, **spec.env},
         sys_path=(code,),
-        fetch=fetch,
+        fetch=(
+            Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),
+            *(Fetch(uri, data, name) for name, uri in spec.inputs.items()),
+        ),
         push=(Push(model, spec.outputs[MODEL], MODEL),) if _keeps_model(place) else (),
         private=(HOME,),
         folders=(model,) if spec.inputs else (model, data),

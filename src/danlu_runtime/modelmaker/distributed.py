@@ -1,7 +1,7 @@
 """Trains with the user's functions on several machines, as chief, worker or evaluator."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -33,29 +33,12 @@ def train(
         spec = estimators.eval_spec(functions, params, receiver_of(functions, estimator))
         estimators.tell_metrics(evaluate(estimator, spec, over))
         return
-    shared = machines.share(functions.train_input_fn, mine)
-    functions = replace(functions, train_input_fn=_with_saver(shared, params))
+    functions = replace(functions, train_input_fn=machines.share(functions.train_input_fn, mine))
     estimator = estimators.estimator_of(functions, model_dir, params)
     if mine.role == machines.CHIEF:
         _lead(run, job, functions, estimator, params, mine)
     else:
         _run(functions, estimator, params, functions.receiver_fn, [Leaving(mine)])
-
-
-def _with_saver(input_fn: Callable[[], Any], params: Mapping[str, Any]) -> Callable[[], Any]:
-    """Return a function that gives its graph a saver that reads and writes on the chief.
-
-    An Estimator's own lets parameter servers do that, who have no part in the chief's directory.
-    """
-
-    def prepared() -> Any:
-        saver = tf.train.Saver(
-            max_to_keep=params["keep_checkpoint_max"], defer_build=True, save_relative_paths=True
-        )
-        tf.add_to_collection(tf.GraphKeys.SAVERS, saver)
-        return input_fn()
-
-    return prepared
 
 
 def _lead(
@@ -75,6 +58,9 @@ def _lead(
 def _run(
     functions: Functions, estimator: Any, params: Mapping[str, Any], receiver: Any, hooks: list[Any]
 ) -> None:
+    limit = int(os.environ.get("DANLU_MAX_STEPS") or 0)
+    if limit:  # each process counts its own steps; this counts those of all
+        params = {**params, "train_max_steps": min(limit, params["train_max_steps"] or limit)}
     with trouble.training():
         tf.estimator.train_and_evaluate(
             estimator,

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from danlu_runtime.modelmaker.functions import Functions, bind
+from danlu_runtime.modelmaker.placement import with_files_here
 from danlu_runtime.notes import say
 
 _NEVER = 1 << 62  # steps
@@ -82,12 +83,13 @@ def _configuration(model_dir: str, params: Mapping[str, Any]) -> Any:
         # An export is made from a checkpoint: the last one is written in any case.
         say("checkpoints are off: one is written at the end, and a restart begins anew")
         steps = _NEVER
-    return tf.estimator.RunConfig(
+    config = tf.estimator.RunConfig(
         model_dir=model_dir,
         save_checkpoints_steps=steps,
         save_checkpoints_secs=seconds,
         keep_checkpoint_max=params["keep_checkpoint_max"],
         log_step_count_steps=params["log_step_count_steps"],
         train_distribute=tf.distribute.MirroredStrategy() if cards() > 1 else None,
-        experimental_max_worker_delay_secs=0,  # else the second machine waits 10 s, the third 15
+        experimental_max_worker_delay_secs=0,  # else the second machine waits 5 s, the third 10
     )
+    return with_files_here(config)

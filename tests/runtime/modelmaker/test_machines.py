@@ -227,3 +227,16 @@ time.sleep(99)
         pid = (tmp_path / "pid").read_text()
 
     assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_checkpoints_are_read_and_written_by_the_process_itself(tf, tmp_path):
+    from danlu_runtime.modelmaker.placement import with_files_here
+
+    config = with_files_here(tf.estimator.RunConfig(str(tmp_path)))
+    with tf.Graph().as_default() as graph, tf.device(config.device_fn):
+        weight = tf.get_variable("weight", [2], use_resource=True)
+        tf.train.Saver(sharded=True)
+
+    assert "job:ps" in weight.device
+    files = {op.device for op in graph.get_operations() if op.type in ("SaveV2", "RestoreV2")}
+    assert files == {"/job:chief/task:0/device:CPU:0"}
