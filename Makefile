@@ -36,11 +36,13 @@ check: install-dev  ## format, lint, types, who imports whom; no test is run
 	@! grep -rnE "shell *= *True" src || { echo "A shell is never started: pass a list."; exit 1; }
 	$(BIN)/mypy --no-error-summary
 
-bench: install-dev  ## imports, watching a training, object stores beside other tools; writes bench/results
+bench: install-dev  ## imports, training loops, images, object stores beside other tools; writes bench/results
 	$(BIN)/python bench/imports.py
 	$(BIN)/python bench/steps.py
 	$(BIN)/python bench/tffs.py
 	$(BIN)/python bench/stores.py
+	$(BIN)/python bench/loop.py
+	$(BIN)/python bench/images.py
 
 docs: install-dev  ## links, both languages, every command, setting, route and test named
 	$(BIN)/pytest -q tests/test_docs.py tests/test_reference.py tests/test_architecture.py

@@ -26,7 +26,12 @@ BARS = [
     ("fused, 10 steps a call, XLA", "run([op, loss])", 2.0),
     ("tf.estimator, fused", "tf.estimator", 1.5),
     ("tf.estimator, fused, XLA", "tf.estimator", 2.5),
+    ("mox.run", "run([op, loss])", 1.3),
+    ("mox.run", "tf.estimator", 1.5),
+    ("mox.run, XLA", "run([op, loss])", 2.0),
+    ("mox.run, XLA", "tf.estimator", 2.5),
     ("ResNet-20: fused, 10 steps a call", "ResNet-20: make_callable", 0.97),
+    ("ResNet-20: mox.run", "ResNet-20: make_callable", 0.97),
 ]
 
 
@@ -74,7 +79,7 @@ def measure(rounds: int) -> dict[str, float]:
 
 
 def _everybody() -> dict[str, Callable[[], float]]:
-    from peers import estimators, loops
+    from peers import estimators, loops, moxing
     from peers.models import MLP, RESNET
 
     def timed(go: loops.Round, steps: int) -> Callable[[], float]:
@@ -101,11 +106,14 @@ def _everybody() -> dict[str, Callable[[], float]]:
     found["tf.estimator"] = lambda: estimators.plain(MLP, MLP.steps)
     found["tf.estimator, fused"] = lambda: estimators.driven(MLP, MLP.steps)
     found["tf.estimator, fused, XLA"] = lambda: estimators.driven(MLP, MLP.steps, xla=True)
+    found["mox.run"] = lambda: moxing.run(MLP, MLP.steps)
+    found["mox.run, XLA"] = lambda: moxing.run(MLP, MLP.steps, xla=True)
     large = {
         "make_callable": loops.prepared(RESNET),
         "fused, 10 steps a call": loops.fused(RESNET, 10),
     }
     found |= {f"ResNet-20: {name}": timed(go, RESNET.steps) for name, go in large.items()}
+    found["ResNet-20: mox.run"] = lambda: moxing.run(RESNET, RESNET.steps)
     return found
 
 
