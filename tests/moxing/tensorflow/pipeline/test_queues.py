@@ -188,7 +188,7 @@ def threads(tf, runs, input_fn):
 
 
 def test_what_comes_in_no_order_is_taken_by_several_threads(tf, runs, monkeypatch):
-    from moxing.tensorflow.executor import pipeline_queue
+    from moxing.tensorflow.executor.pipeline import queue as pipeline_queue
 
     monkeypatch.setattr(pipeline_queue, "_THREADS", 3)
 
