@@ -4,6 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
 from PIL import Image, ImageDraw
 
 from pages import Page
@@ -39,18 +40,37 @@ def numbers(pattern, log):
     return [float(found) for found in re.findall(pattern, log)]
 
 
-def test_pictures_are_learned_evaluated_exported_and_predicted(person):
+def learn_shapes(person, *words):
+    """Run the program; return its folder and the accuracy of its evaluations."""
     home = place(person, "shapes")
     draw_shapes(home / "data")
-
     done = person.types(
         "run", home / "code", "--dialect", "dls", "--boot-file", "train.py", "--name", "shapes",
         "--data-url", home / "data", "--train-url", home / "out",
-        "-p", "result_url=obs://results/shapes.csv",
+        "-p", "result_url=obs://results/shapes.csv", *words,
     )  # fmt: skip
+    return home, numbers(r"\[VALIDATION METRICS\] step: \d+ accuracy: ([0-9.]+)", done.stdout)
 
-    log = done.stdout
-    accuracy = numbers(r"\[VALIDATION METRICS\] step: \d+ accuracy: ([0-9.]+)", log)
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-p", "num_gpus=4", "-p", "batch_size=4"),
+        ("--nodes", "2", "--cpus", "0.5", "-p", "batch_size=8"),
+    ],
+    ids=["four clones", "two nodes"],
+)
+def test_pictures_are_learned_by_many_as_by_one(person, words):
+    home, accuracy = learn_shapes(person, *words)
+
+    assert len(accuracy) == 3
+    assert accuracy[-1] > 0.9
+    assert (home / "out" / "model" / "saved_model.pb").exists()
+
+
+def test_pictures_are_learned_evaluated_exported_and_predicted(person):
+    home, accuracy = learn_shapes(person)
+
     assert len(accuracy) == 3
     assert accuracy[-1] > 0.9
     assert (home / "out" / "model" / "saved_model.pb").exists()
