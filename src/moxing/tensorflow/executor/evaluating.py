@@ -7,10 +7,9 @@ import tensorflow.compat.v1 as tf
 from moxing.tensorflow.datasets.base import shuffled_in
 from moxing.tensorflow.executor import restoring
 from moxing.tensorflow.executor.export import Export
-from moxing.tensorflow.executor.flags import get_flag
-from moxing.tensorflow.executor.logs import BATCH, LOG, EvaluationLines, Speed, left_over
+from moxing.tensorflow.executor.logs import EvaluationLines, Speed, left_over, usual_values
 from moxing.tensorflow.executor.loop import Loop
-from moxing.tensorflow.executor.model import Model, build, tensors_of
+from moxing.tensorflow.executor.model import Model, build
 from moxing.tensorflow.executor.modes import ModeKeys
 from moxing.tensorflow.executor.outputs import Outputs
 from moxing.tensorflow.executor.parts import Part
@@ -49,7 +48,7 @@ def evaluate(request: Request, writes: bool = True) -> dict[str, float]:
         model = build(request, request.run_mode, graph, Sharing(), placed)
         _hint_at_shuffling(graph)
         export = Export(request, model.inputs[0], graph) if request.export and writes else None
-        usual = _usual(request, model)
+        usual = usual_values(model, request.batch_size)
         speed = Speed(request.batch_size, placed.clones)
         lines = EvaluationLines(request.log_every, speed, request.batch_size, placed.clones)
         loop = Loop(
@@ -82,14 +81,6 @@ def _hint_at_shuffling(graph: Any) -> None:
             "Build it with shuffle=False.",
             ", ".join(shuffled),
         )
-
-
-def _usual(request: Request, model: Model) -> dict[str, Any]:
-    first_clone = bool(get_flag("log_first_clone"))
-    usual = {LOG + name: tensor for name, tensor in model.log_info(first_clone).items()}
-    if request.batch_size is None:
-        usual[BATCH] = tf.shape(tensors_of(model.inputs[0])[0])[0]
-    return usual
 
 
 def _outputs(request: Request, model: Model) -> list[Part]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.tensorflow.executor.flags import get_flag
+from moxing.tensorflow.executor.model import Model, tensors_of
 from moxing.tensorflow.executor.parts import Moment, Part, until
 
 LOG = "log/"  # before the names of log_info among the values of a step
@@ -23,6 +25,15 @@ def tell_steps() -> None:
         tf.logging.set_verbosity(tf.logging.INFO)
     if logger.handlers:
         logger.propagate = False  # the root logger would say it again
+
+
+def usual_values(model: Model, batch_size: int | None) -> dict[str, Any]:
+    """Return what every step of a run gives: log_info, and its size where that was not told."""
+    first_clone = bool(get_flag("log_first_clone"))
+    found = {LOG + name: tensor for name, tensor in model.log_info(first_clone).items()}
+    if batch_size is None:
+        found[BATCH] = tf.shape(tensors_of(model.inputs[0])[0])[0]
+    return found
 
 
 def logged(values: Mapping[str, Any]) -> dict[str, float]:

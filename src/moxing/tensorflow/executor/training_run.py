@@ -11,20 +11,18 @@ from moxing.tensorflow.datasets.labels import write_labels
 from moxing.tensorflow.executor import restoring
 from moxing.tensorflow.executor.cluster.cluster import Cluster
 from moxing.tensorflow.executor.export import Export
-from moxing.tensorflow.executor.flags import get_flag
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook, PlateauLREarlyStoppingHook
 from moxing.tensorflow.executor.inter import InterMode, Rate
 from moxing.tensorflow.executor.logs import (
-    BATCH,
-    LOG,
     Speed,
     StepRate,
     TrainingLines,
     left_over,
+    usual_values,
 )
 from moxing.tensorflow.executor.loop import STEP, Loop
 from moxing.tensorflow.executor.many_steps import Sights, many_steps
-from moxing.tensorflow.executor.model import Model, build, tensors_of
+from moxing.tensorflow.executor.model import Model, build
 from moxing.tensorflow.executor.modes import ModeKeys
 from moxing.tensorflow.executor.outputs import Outputs
 from moxing.tensorflow.executor.parts import Moment, Part
@@ -144,11 +142,8 @@ def _build(request: Request, graph: Any, placed: Any, cluster: Cluster | None) -
     together = [*(hook for each in made for hook in hooks_of(each)), *together]
     slots = [each for each in tf.global_variables() if id(each) not in of_model]
     with tf.control_dependencies([op]):
-        usual = {STEP: tf.identity(tf.train.get_global_step().read_value(), "mox_step")}
-    for name, tensor in model.log_info(bool(get_flag("log_first_clone"))).items():
-        usual[LOG + name] = tensor
-    if request.batch_size is None:
-        usual[BATCH] = tf.shape(tensors_of(model.inputs[0])[0])[0]
+        done = tf.identity(tf.train.get_global_step().read_value(), "mox_step")
+    usual = {STEP: done, **usual_values(model, request.batch_size)}
     return _Built(model, inter, usual, op, rate, scale, slots, together)
 
 

@@ -4,9 +4,10 @@ import tensorflow.compat.v1 as tf
 
 from moxing.framework import file
 from moxing.tensorflow.datasets import labels, places
+from moxing.tensorflow.datasets.raw.classes import ClassesOfFolder
 
 
-class ImageClassificationRawMetadata:
+class ImageClassificationRawMetadata(ClassesOfFolder):
     """A directory for each class, and ``labels.txt`` where the order of the classes matters.
 
     Without it the names are sorted, as characters: label_0, label_1, label_10, label_2. Hidden
@@ -31,28 +32,8 @@ class ImageClassificationRawMetadata:
         self._tell(found)
 
     @property
-    def num_classes(self) -> int:
-        return len(self.labels_list)
-
-    @property
     def num_samples(self) -> int:
         return self.total_num_samples
-
-    @property
-    def labels_to_names(self) -> dict[int, str]:
-        return dict(enumerate(self.labels_list))
-
-    @property
-    def names_to_labels(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.labels_list)}
-
-    @property
-    def read_dir(self) -> str:
-        """The folder the files are read from."""
-        return self.redirect_dir or self.base_dir
-
-    def __str__(self) -> str:
-        return self.base_dir
 
     def _labels(self, folders: list[str], filename: str) -> list[str]:
         path = places.joined(self.base_dir, filename)

@@ -8,12 +8,13 @@ import tensorflow.compat.v1 as tf
 
 from moxing.framework import file
 from moxing.tensorflow.datasets import labels, places
+from moxing.tensorflow.datasets.raw.classes import ClassesOfFolder
 
 DEFAULT_SEPARATOR = "\n"
 _READERS = 32
 
 
-class MultilabelClassificationRawMetadata:
+class MultilabelClassificationRawMetadata(ClassesOfFolder):
     """``images/x.jpg`` with its labels in ``labels/x.jpg.txt``, and ``labels.txt``.
 
     Without ``labels.txt`` the names are those of all label files, sorted; they are read when
@@ -62,26 +63,6 @@ class MultilabelClassificationRawMetadata:
     @cached_property
     def has_labels_file(self) -> bool:
         return file.exists(self.labels_file)
-
-    @property
-    def num_classes(self) -> int:
-        return len(self.labels_list)
-
-    @property
-    def labels_to_names(self) -> dict[int, str]:
-        return dict(enumerate(self.labels_list))
-
-    @property
-    def names_to_labels(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.labels_list)}
-
-    @property
-    def read_dir(self) -> str:
-        """The folder the files are read from."""
-        return self.redirect_dir or self.base_dir
-
-    def __str__(self) -> str:
-        return self.base_dir
 
     def without_labels(self) -> list[str]:
         """Return the images that have no label file."""
