@@ -55,6 +55,11 @@ class Settings:
     log_days: float = 30.0  # after the end of a job
     cache_limit: int = 50 * GiB
     flavors: Mapping[str, Flavor] = field(default_factory=lambda: dict(FLAVORS))
+    executor: str = "local"  # where tasks run: 'local', this machine, or 'ray', a cluster
+    ray_address: str = ""  # HOST:PORT of its head; empty: the one of `danlu up --ray`
+    ray_token: Secret = field(default=Secret(""))  # of that cluster
+    cluster_store: str = ""  # a URI every node reaches: code and task directories lie below it
+    store_shared: bool = False  # files and the embedded store: every node sees them at their paths
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -118,7 +123,7 @@ def load(flags: Mapping[str, Any] | None = None, env: Mapping[str, str] | None =
                 values[key] = _FIELDS[key](raw)
                 origins[key] = origin
             except (TypeError, ValueError):
-                shown = Secret(raw) if key == "token" else raw
+                shown = Secret(raw) if key in _SECRETS else raw
                 faults.append(f"{key}: got {shown!r} ({origin}). It takes {_EXPECTED[key]}.")
     if faults:
         raise Refused("\n".join(faults), hint="See them all with: danlu settings")
@@ -173,6 +178,7 @@ def _from_environment(env: Mapping[str, str]) -> Mapping[str, Any]:
     return {**settings, "stores": stores} if stores else settings
 
 
+_SECRETS = ("token", "ray_token")
 # What an agent tells its script, and what tests and failpoints use.
 _NOT_SETTINGS = {
     *("task", "job_id", "job_name", "attempt", "box", "packages"),
@@ -210,6 +216,7 @@ _EXPECTED_BY_READER: dict[Any, str] = {
     _flavors: "a table per flavor with cpus, memory and gpus",
 }
 _LANG, _ISOLATION = read.one_of("", "en", "zh"), read.one_of("auto", "none")
+_EXECUTOR = read.one_of("local", "ray")
 _FIELDS: dict[str, Callable[[Any], Any]] = {
     "home": read.path,
     "store": read.path,
@@ -239,8 +246,14 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "log_days": read.number,
     "cache_limit": size,
     "flavors": _flavors,
+    "executor": _EXECUTOR,
+    "ray_address": read.text,
+    "ray_token": lambda value: Secret(read.text(value)),
+    "cluster_store": read.text,
+    "store_shared": read.switch,
 }
 _EXPECTED = {name: _EXPECTED_BY_READER.get(reader, "text") for name, reader in _FIELDS.items()} | {
     "lang": "en or zh",
     "isolation": "auto or none",
+    "executor": "local or ray",
 }

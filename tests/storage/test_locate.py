@@ -206,3 +206,13 @@ def test_sweeping_reaches_every_bucket(tmp_path: Path) -> None:
 
     assert not left.exists()
     assert isinstance(Stores(tmp_path).at("obs://bucket").storage, FileStorage)
+
+
+def test_code_archives_lie_in_the_store_of_a_cluster_where_there_is_one(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, cluster_store="s3://bucket/danlu/")
+
+    place = Stores.of(settings).at(code_uri(SHA))
+
+    assert place.key == f"danlu/code/{SHA}.tar.gz"
+    assert place.storage.write(place.key, b"x")
+    assert Stores.of(settings).at(f"obs://bucket/danlu/code/{SHA}.tar.gz").single()

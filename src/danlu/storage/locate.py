@@ -151,8 +151,13 @@ class Stores:
         embedded: Path,
         endpoints: Mapping[str, Endpoint] | None = None,
         notes: Path | None = None,
+        code: str = "",
     ) -> None:
-        """``notes``: a folder of this machine to note uploads in; see ``s3_notes``."""
+        """``notes``: a folder of this machine to note uploads in; see ``s3_notes``.
+
+        ``code``: the URI below which code archives lie; empty: in the embedded store.
+        """
+        self._code = code
         self._notes = notes
         self._embedded = embedded
         self._endpoints = endpoints or {}
@@ -163,18 +168,22 @@ class Stores:
     def of(cls, settings: Settings) -> "Stores":
         # A task has no home of ours, and gets none by writing to a bucket.
         notes = settings.home / "uploads" if settings.home.is_dir() else None
-        return cls(settings.store, settings.stores, notes)
+        shared = settings.cluster_store.rstrip("/")
+        return cls(settings.store, settings.stores, notes, f"{shared}/code" if shared else "")
 
     def at(self, uri: str) -> Location:
         """Return the place a URI names; nothing need be there yet. Raises as :func:`parse` does."""
         address = parse(uri)
         if address.scheme == "file":
             return _file(address.key, uri)
+        if address.scheme == "danlu" and self._code:
+            folder = self.at(self._code)
+            return Location(folder.storage, folder.prefix + address.key, uri, folder.service)
         if endpoint := endpoint_of(address.scheme, self._endpoints):
             bucket = self._bucket(endpoint, address.bucket)
             return Location(bucket, address.key, uri, endpoint.endpoint)
-        folder = "code" if address.scheme == "danlu" else f"buckets/{address.bucket}"
-        return Location(FileStorage(self._embedded / folder, plain=False), address.key, uri)
+        embedded = "code" if address.scheme == "danlu" else f"buckets/{address.bucket}"
+        return Location(FileStorage(self._embedded / embedded, plain=False), address.key, uri)
 
     def canonical(self, uri: str) -> str:
         """Return the same text for all spellings of one place. Raises as :func:`parse` does."""
