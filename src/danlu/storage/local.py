@@ -107,7 +107,9 @@ class FileStorage:
             self._unfinished(steps, data) as (folder, name, _),
             self._lock(fcntl.LOCK_EX),
         ):
-            return Slot(folder, steps[-1], spare=not self.plain).link(name)
+            created = Slot(folder, steps[-1], spare=not self.plain).link(name)
+            os.unlink(name, dir_fd=folder)
+            return created
 
     def copy(self, key: str, to: str) -> Entry:
         if self._is_folder_key(key) and self._folder_entry(key):
@@ -165,9 +167,7 @@ class FileStorage:
 
     def _folder(self, steps: Sequence[str], *, make: bool) -> int:
         """Return a descriptor of a folder that is surely below the root."""
-        if make:
-            self.root.mkdir(parents=True, exist_ok=True)
-        at = os.open(self.root, FOLDER)
+        at = self._enter_root(make=make)
         for end, step in enumerate(steps, start=1):
             before = at
             try:
@@ -176,6 +176,15 @@ class FileStorage:
             finally:
                 os.close(before)
         return at
+
+    def _enter_root(self, *, make: bool) -> int:
+        try:
+            return os.open(self.root, FOLDER)
+        except FileNotFoundError:
+            if not make:
+                raise
+        self.root.mkdir(parents=True, exist_ok=True)
+        return os.open(self.root, FOLDER)
 
     def _enter(self, folder: int, step: str, *, make: bool) -> int:
         while True:
@@ -196,17 +205,22 @@ class FileStorage:
     def _unfinished(
         self, steps: Sequence[str], data: bytes | BinaryIO
     ) -> Iterator[tuple[int, str, os.stat_result]]:
-        """Write ``data`` under a temporary name beside its place; give folder, name and status."""
+        """Write ``data`` under a temporary name beside its place; give folder, name and status.
+
+        The block takes the name away; only where it fails, that is done here.
+        """
         folder, handle, name = self._begin(steps)
         try:
             with naming(os.path.join(self.root, *steps)):
                 fcntl.flock(handle, fcntl.LOCK_SH)  # tells sweep.py that its writer lives
                 write_from(handle, data)
             yield folder, name, os.fstat(handle)
-        finally:
-            os.close(handle)
+        except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
+            raise
+        finally:
+            os.close(handle)
             os.close(folder)
 
     def _begin(self, steps: Sequence[str]) -> tuple[int, int, str]:
