@@ -36,8 +36,9 @@ check: install-dev  ## format, lint, types, who imports whom; no test is run
 	@! grep -rnE "shell *= *True" src || { echo "A shell is never started: pass a list."; exit 1; }
 	$(BIN)/mypy --no-error-summary
 
-bench: install-dev  ## imports, training loops, images, object stores beside other tools; writes bench/results
+bench: install-dev  ## imports, starting jobs, training loops, images, object stores beside other tools; writes bench/results
 	$(BIN)/python bench/imports.py
+	$(BIN)/python bench/jobs.py
 	$(BIN)/python bench/steps.py
 	$(BIN)/python bench/tffs.py
 	$(BIN)/python bench/stores.py

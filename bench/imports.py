@@ -17,6 +17,8 @@ import sys
 import time
 from pathlib import Path
 
+from environments import commit
+
 BAR = 0.15
 COMMANDS: dict[str, list[str]] = {
     "python": ["-c", "pass"],
@@ -46,16 +48,6 @@ def measure(rounds: int) -> dict[str, float]:
         for name, args in COMMANDS.items():
             best[name] = min(best[name], cpu_seconds(args))
     return best
-
-
-def commit() -> str:
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip()
 
 
 def main() -> int:

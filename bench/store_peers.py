@@ -1,11 +1,12 @@
 """The tools that ``stores.py`` compares: each in an environment of its own, compiled."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from environments import programs
 
 from danlu.settings import Endpoint
 
@@ -43,7 +44,7 @@ Command = Callable[[Copy], list[str]]
 
 def tools(cache: Path) -> dict[str, Command]:
     """Return the command of every tool, ours first; what is not installed is, below ``cache``."""
-    found = {name: _environment(cache / name, wanted) for name, wanted in ENVIRONMENTS.items()}
+    found = {name: programs(name, wanted, cache) for name, wanted in ENVIRONMENTS.items()}
     here = Path(sys.executable).parent
     aws, s3fs = found["aws"], found["s3fs"]
     python, danlu = str(here / "python"), str(here / "danlu")
@@ -93,28 +94,3 @@ def environment(endpoint: Endpoint, home: Path) -> Mapping[str, str]:
         "RCLONE_CONFIG_BENCH_ACCESS_KEY_ID": keys[0],
         "RCLONE_CONFIG_BENCH_SECRET_ACCESS_KEY": keys[1],
     }
-
-
-def _environment(folder: Path, wanted: tuple[str, ...]) -> Path:
-    """Return where the programs of an environment are; made anew where it holds other versions."""
-    mark = folder / "installed"
-    if not mark.exists() or mark.read_text().split() != list(wanted):
-        uv = str(Path(sys.executable).with_name("uv"))
-        subprocess.run(
-            [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)], check=True
-        )
-        subprocess.run(
-            [
-                uv,
-                "pip",
-                "install",
-                "--quiet",
-                "--compile-bytecode",
-                "--python",
-                str(folder),
-                *wanted,
-            ],
-            check=True,
-        )
-        mark.write_text("\n".join(wanted))
-    return folder / "bin"

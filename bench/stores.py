@@ -25,6 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from environments import CACHE
 from store_peers import ENVIRONMENTS, OURS, Command, Copy, environment, tools
 
 from danlu.storage.s3_wire import Timeouts, Wire
@@ -32,7 +33,6 @@ from seaweed import Seaweed, running
 
 BAR, SMALL_BAR = 1.2, 5.0
 RESULT = Path(__file__).parent / "results" / "stores.json"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "danlu" / "bench"
 KINDS = {"small": (2000, 64 << 10), "large": (1, 1 << 30)}  # how many files of how many bytes
 CELLS = tuple(f"{kind} {how}" for kind in KINDS for how in ("up", "down"))
 

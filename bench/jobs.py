@@ -1,0 +1,186 @@
+"""How soon a job runs: ours beside the tools people use, and a bare Python, in one run.
+
+From the call of a program that is up, and from a command typed, to the first line of a trivial
+script; from its last line until the command returns; then what the server costs. In turns, in an
+order that the seed shuffles anew each round; the median of all tries counts.
+
+    python bench/jobs.py [--rounds 5] [--tools submitit,ray]     writes bench/results/jobs.json
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import job_server
+from environments import commit
+from job_peers import OURS, PYTHON, VERSIONS, Tool, tools
+
+RESULT = Path(__file__).parent / "results" / "jobs.json"
+TRIES = 5  # of ours in one round; the others take seconds
+REST = 10.0
+# The most a number may be, or the least.
+BARS = {
+    "program_seconds": 0.15,
+    "program_pythons": 5.0,
+    "command_seconds": 0.25,
+    "return_seconds": 0.1,
+    "ready_seconds": 1.5,
+    "resident_megabytes": 120.0,
+    "rest_cpu_percent": 1.0,
+    "page_seconds": 0.2,
+    "jobs_a_second": 10.0,
+}
+AT_LEAST = {"jobs_a_second"}
+Tries = dict[str, list[float]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rest", type=float, default=REST, help="seconds to watch an idle server")
+    parser.add_argument("--tools", default="", help="ours and these only; nothing is written")
+    given = parser.parse_args()
+    only = given.tools.split(",") if given.tools else ()
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        found = Bench(Path(folder), only, given.rest).run(given.rounds, random.Random(given.seed))
+    report = summary(found, given.rounds, given.seed)
+    if not given.tools:
+        RESULT.parent.mkdir(exist_ok=True)
+        RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    for row, values in report["seconds_to_first_line"].items():
+        print(f"{row:10}", *(f"{name} {value:.3f} s" for name, value in values.items()), sep="  ")
+    for name, ours in report["ours"].items():
+        print(f"{name:20} {ours['value']:8.3f}  bar {ours['bar']:g}", "" if ours["held"] else "!")
+    print("below every peer:", report["below_every_peer"])
+    return 0 if report["held"] else 1
+
+
+class Bench:
+    def __init__(self, folder: Path, only: Sequence[str], rest: float) -> None:
+        self._folder = folder
+        self._rest = rest
+        self._tools = tools(folder, only)
+        self._tries: dict[str, Tries] = {name: {} for name in ("program", "command", "ours")}
+
+    def run(self, rounds: int, chance: random.Random) -> dict[str, Tries]:
+        """Return what was measured, by kind and by name."""
+        loads = self._tries["load"] = {"load": list[float]()}
+        try:
+            for tool in self._tools:
+                tool.start()
+                tool.by_program()  # not counted: fills caches, compiles
+            script = self._tools[0].folder / "first.py"
+            with job_server.many_known(self._folder, script) as client:
+                for _ in range(rounds):
+                    loads["load"].append(round(os.getloadavg()[0], 2))
+                    self._round(chance)
+                    self._add("ours", "page_seconds", job_server.list_seconds(client))
+                    shot = job_server.measure(self._folder, script, self._rest)
+                    for name in shot.keys() & BARS.keys():
+                        self._add("ours", name, shot[name])
+        finally:
+            for tool in self._tools:
+                tool.close()
+            subprocess.run([*self._tools[0].command[:1], "down"], env=self._tools[0].env)
+        return self._tries
+
+    def _round(self, chance: random.Random) -> None:
+        """Everybody in turn, however they are started."""
+        ours = self._tools[0]
+        turns: list[Callable[[], None]] = []
+        for tool in self._tools:
+            tries = TRIES if tool is ours else 1
+            turns += [lambda tool=tool: self._program(tool)] * tries
+            turns += [lambda tool=tool: self._command(tool)] * tries if tool.command else []
+        turns += [lambda: self._bare(ours)] * TRIES
+        chance.shuffle(turns)
+        for turn in turns:
+            turn()
+
+    def _program(self, tool: Tool) -> None:
+        self._add("program", tool.name, tool.by_program())
+
+    def _command(self, tool: Tool) -> None:
+        began = time.monotonic()
+        self._run(tool, tool.command)
+        ended = time.monotonic()
+        first, last = tool.moments()
+        self._add("command", tool.name, first - began)
+        if tool.name == OURS:
+            self._add("ours", "return_seconds", ended - last)
+
+    def _bare(self, ours: Tool) -> None:
+        began = time.monotonic()
+        self._run(ours, [ours.python, str(ours.folder / "first.py")])
+        self._add("program", PYTHON, ours.moments()[0] - began)
+
+    @staticmethod
+    def _run(tool: Tool, command: Sequence[str]) -> None:
+        with open(tool.folder.parent / f"{tool.name}.log", "ab") as log:
+            subprocess.run(
+                command, env=tool.env, cwd=tool.folder, stdout=log, stderr=log, check=True
+            )
+
+    def _add(self, kind: str, name: str, value: float) -> None:
+        self._tries[kind].setdefault(name, []).append(round(value, 4))
+
+
+def summary(found: dict[str, Tries], rounds: int, seed: int) -> dict[str, Any]:
+    """Return the report: medians, what ours may be, and whether it is."""
+    middle = {
+        kind: {name: round(statistics.median(tries), 4) for name, tries in found[kind].items()}
+        for kind in ("program", "command", "ours")
+    }
+    values = middle["ours"] | {
+        "program_seconds": middle["program"][OURS],
+        "program_pythons": round(middle["program"][OURS] / middle["program"][PYTHON], 2),
+        "command_seconds": middle["command"][OURS],
+    }
+    ours = {
+        name: {
+            "value": values[name],
+            "bar": bar,
+            "held": values[name] >= bar if name in AT_LEAST else values[name] <= bar,
+        }
+        for name, bar in BARS.items()
+    }
+    below = all(
+        middle[kind][OURS] < value
+        for kind in ("program", "command")
+        for name, value in middle[kind].items()
+        if name not in (OURS, PYTHON)
+    )
+    return {
+        "what": "median seconds from submit to the first line of a trivial script, and what of ours"
+        " is bound by a bar",
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "commit": commit(),
+        "seed": seed,
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
+        "load": found["load"]["load"],  # of the machine when each round began
+        "peers": list(VERSIONS.values()),
+        "rounds": rounds,
+        "known_jobs": job_server.KNOWN,
+        "jobs_at_once": job_server.AT_ONCE,
+        "seconds_to_first_line": {kind: middle[kind] for kind in ("program", "command")},
+        "ours": ours,
+        "below_every_peer": below,
+        "held": below and all(row["held"] for row in ours.values()),
+        "tries": {kind: found[kind] for kind in ("program", "command", "ours")},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
