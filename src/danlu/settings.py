@@ -63,6 +63,7 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
+    node_home: str = ""  # where a node keeps scratch and caches; empty: below its user's data
         if self.store == Path():
             object.__setattr__(self, "store", self.home / "store")
 
@@ -256,4 +257,5 @@ _EXPECTED = {name: _EXPECTED_BY_READER.get(reader, "text") for name, reader in _
     "lang": "en or zh",
     "isolation": "auto or none",
     "executor": "local or ray",
+    "node_home": read.text,
 }

@@ -33,6 +33,11 @@ def main(argv: Sequence[str]) -> int:
     files = TaskDir(
         FileCarrier(settings.jobs / given["--job"]), int(given["--attempt"]), given["--task"]
     )
+    return see_through(files, settings)
+
+
+def see_through(files: TaskDir, settings: Settings) -> int:
+    """Live a task; where the fault is ours, say so. Returns the exit code of the agent."""
     try:
         live(files, settings)
     except Exception:

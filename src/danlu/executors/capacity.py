@@ -28,7 +28,7 @@ def faults(roles: Sequence[Role], capacity: Capacity) -> list[tuple[str, str]]:
         if role.cpus > capacity.cpus + ROUNDING:
             found.append(("cpus", _one(role, f"{role.cpus:g} CPUs", f"{capacity.cpus:g}")))
         if role.memory > capacity.memory:
-            found.append(("memory", _one(role, _size(role.memory), _size(capacity.memory))))
+            found.append(("memory", _one(role, size_text(role.memory), size_text(capacity.memory))))
         if role.gpus > len(capacity.gpus):
             found.append(("gpus", _one(role, f"{role.gpus} GPUs", _devices(capacity.gpus))))
     return found or _faults_together(roles, capacity)
@@ -54,7 +54,7 @@ def _faults_together(roles: Sequence[Role], capacity: Capacity) -> list[tuple[st
     if cpus > capacity.cpus + ROUNDING:
         found.append(_together(count, f"{cpus:g} CPUs", f"{capacity.cpus:g}"))
     if memory > capacity.memory:
-        found.append(_together(count, _size(memory), _size(capacity.memory)))
+        found.append(_together(count, size_text(memory), size_text(capacity.memory)))
     if gpus > len(capacity.gpus):
         found.append(_together(count, f"{gpus} GPUs", _devices(capacity.gpus)))
     return found
@@ -76,7 +76,7 @@ def _devices(gpus: tuple[str, ...]) -> str:
     return f"{len(gpus)} ({', '.join(gpus)})" if gpus else "none"
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
     return f"{count / GiB:.4g} GiB" if count >= GiB else f"{count / MiB:.4g} MiB"
 
 

@@ -32,7 +32,7 @@ class Stopping:
         self._ask(agent, files, watch, grace, why)
         if not alive(agent) and not self._agents.runs(task):
             return self._sweep(task, files, agent)
-        if self._is_over(watch):
+        if is_over(watch, self._clock()):
             log.warning("kill agent job=%s task=%s pid=%s", task.job_id, task.name, agent.pid)
             signal_agent(agent, signal.SIGKILL)
             self._agents.kill(task)
@@ -56,20 +56,21 @@ class Stopping:
             files.request_stop(grace, why)
             signal_agent(agent, signal.SIGTERM)
 
-    def _is_over(self, watch: Watch) -> bool:
-        now = self._clock()
-        if now <= (watch.stop_asked or 0) + watch.grace + AFTER_GRACE:
-            return False
-        phases = watch.progress.phases if watch.progress else ()
-        pushes = bool(phases) and phases[-1].name.startswith("push")
-        return not (pushes and now <= watch.progressed + PUSH_PATIENCE)
-
     @staticmethod
     def _sweep(task: Task, files: TaskDir, agent: Agent) -> bool:
         none_left = end_rest(agent, _mark(task))
         if none_left:
             files.forget_secrets()
         return none_left
+
+
+def is_over(watch: Watch, now: float) -> bool:
+    """Tell whether a task that was asked to end has had all its time."""
+    if now <= (watch.stop_asked or 0) + watch.grace + AFTER_GRACE:
+        return False
+    phases = watch.progress.phases if watch.progress else ()
+    pushes = bool(phases) and phases[-1].name.startswith("push")
+    return not (pushes and now <= watch.progressed + PUSH_PATIENCE)
 
 
 def _mark(task: Task) -> str:

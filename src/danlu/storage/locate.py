@@ -152,11 +152,15 @@ class Stores:
         endpoints: Mapping[str, Endpoint] | None = None,
         notes: Path | None = None,
         code: str = "",
+        *,
+        patience: float = 900.0,
     ) -> None:
         """``notes``: a folder of this machine to note uploads in; see ``s3_notes``.
 
         ``code``: the URI below which code archives lie; empty: in the embedded store.
+        ``patience``: seconds for which a service that does not answer is asked again.
         """
+        self._patience = patience
         self._code = code
         self._notes = notes
         self._embedded = embedded
@@ -165,11 +169,12 @@ class Stores:
         self._limit: Callable[[], float] = lambda: math.inf
 
     @classmethod
-    def of(cls, settings: Settings) -> "Stores":
+    def of(cls, settings: Settings, *, patience: float = 900.0) -> "Stores":
         # A task has no home of ours, and gets none by writing to a bucket.
         notes = settings.home / "uploads" if settings.home.is_dir() else None
         shared = settings.cluster_store.rstrip("/")
-        return cls(settings.store, settings.stores, notes, f"{shared}/code" if shared else "")
+        code = f"{shared}/code" if shared else ""
+        return cls(settings.store, settings.stores, notes, code, patience=patience)
 
     def at(self, uri: str) -> Location:
         """Return the place a URI names; nothing need be there yet. Raises as :func:`parse` does."""
@@ -196,7 +201,7 @@ class Stores:
         from danlu.storage.s3 import S3Storage  # and what it needs, only where it is needed
         from danlu.storage.s3_patience import Patience
 
-        patience = Patience(limit=lambda: self._limit())
+        patience = Patience(self._patience, limit=lambda: self._limit())
         storage = S3Storage(endpoint, name, patience=patience, notes=self._notes)
         return self._opened.setdefault((endpoint, name), storage)
 

@@ -1,0 +1,75 @@
+"""``python -m danlu.executors.ray.driver FD``: the one process of the platform that has Ray.
+
+It answers calls, a line of JSON each, and leaves when the other end closes. Nothing it knows is
+lost with it: groups and actors have names, and go on without it.
+"""
+
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from danlu.errors import DanluError, ExecutorError, Unavailable
+from danlu.executors.ray.cluster import Cluster, meaning_of
+
+log = logging.getLogger("danlu.ray")
+
+_AT_ONCE = 16
+CALLS = frozenset({"nodes", "reserve", "begin", "states", "signal", "finish", "release", "held"})
+
+
+class Answering:
+    def __init__(self, wire: socket.socket) -> None:
+        self._wire = wire
+        self._sending = threading.Lock()
+        self._cluster: Cluster | None = None
+
+    def answer(self, line: bytes) -> None:
+        asked = json.loads(line)
+        try:
+            said = {"answer": self._do(asked["call"], asked["with"])}
+        except DanluError as error:
+            said = {"error": error.to_wire()}
+        except Exception as error:
+            # Its text only: an argument of the call may hold a secret.
+            log.exception("call failed call=%s", asked["call"])
+            said = {"error": Unavailable(meaning_of(error)).to_wire()}
+        data = json.dumps({"id": asked["id"], **said}).encode() + b"\n"
+        with self._sending:
+            self._wire.sendall(data)
+
+    def _do(self, name: str, arguments: dict[str, Any]) -> Any:
+        if name == "connect":
+            self._cluster = Cluster(arguments["scope"])
+            return self._cluster.connect(arguments["address"])
+        if name not in CALLS or self._cluster is None:
+            raise ExecutorError(f"The driver knows no call {name!r}, or is not connected.")
+        return getattr(self._cluster, name)(**arguments)
+
+
+def main(handle: int) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    os.set_inheritable(handle, False)
+    wire = socket.socket(fileno=handle)
+    answering = Answering(wire)
+    pool = ThreadPoolExecutor(_AT_ONCE)
+    with wire.makefile("rb") as lines:
+        for line in lines:
+            pool.submit(_answer_or_leave, answering, line)
+    # The server is gone. Ray's own farewell takes seconds and is of no use: all has a name.
+    os._exit(0)
+
+
+def _answer_or_leave(answering: Answering, line: bytes) -> None:
+    try:
+        answering.answer(line)
+    except OSError:
+        os._exit(0)  # nobody listens any more
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,43 @@
+"""The task directories of a cluster's jobs, in the store that all its nodes reach."""
+
+import contextlib
+from collections.abc import Iterator
+
+from danlu.errors import StorageError, Unavailable
+from danlu.settings import Settings
+from danlu.storage.cluster import jobs_place
+from danlu.taskdir.store import StoreCarrier
+
+
+class Directories:
+    def __init__(self, settings: Settings) -> None:
+        """Raises: Refused where the settings name no store that every node reaches."""
+        self._place = jobs_place(settings)
+
+    @property
+    def canonical(self) -> str:
+        """The same text for all who keep their jobs in this place."""
+        return self._place.canonical
+
+    def carrier(self, job_id: str) -> StoreCarrier:
+        return StoreCarrier(self._place.storage, self._prefix(job_id))
+
+    def remove(self, job_id: str) -> None:
+        """Remove every file of a job."""
+        storage = self._place.storage
+        for key, _ in list(storage.sizes(self._prefix(job_id) + "/")):
+            storage.delete(key)
+
+    def _prefix(self, job_id: str) -> str:
+        if not job_id or job_id.startswith(".") or "/" in job_id or "\0" in job_id:
+            raise ValueError(f"{job_id!r} is not the id of a job")
+        return self._place.prefix + job_id
+
+
+@contextlib.contextmanager
+def telling() -> Iterator[None]:
+    """Say of a store that does not answer what the supervisor understands: look again later."""
+    try:
+        yield
+    except StorageError as error:
+        raise Unavailable(error.message, hint=error.hint) from error

@@ -1,0 +1,79 @@
+"""The Ray executor against the contract of every executor, with the real agent."""
+
+import pytest
+
+from danlu.executors.ray.access import Access
+from danlu.executors.ray.executor import Patience, RayExecutor
+from danlu.executors.ray.link import Link
+from danlu.settings import Secret, Settings
+from danlu.storage.cluster import jobs_place
+from danlu.taskdir.files import TaskDir
+from danlu.taskdir.store import StoreCarrier
+from danlu.testing.executor import ExecutorContract
+from danlu.testing.taskdir import CarrierContract
+from ray_cluster import SECOND, TOKEN, running_cluster
+
+pytestmark = [
+    pytest.mark.ray,
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("default"),  # Ray's own
+]
+
+
+class TestStoreCarrierOverFiles(CarrierContract):
+    """The store of the tests below keeps the contract that they rely on."""
+
+    @pytest.fixture
+    def carrier(self, tmp_path):
+        place = jobs_place(Settings(home=tmp_path, store_shared=True))
+        return StoreCarrier(place.storage, place.prefix + "abc")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head that runs nothing, and a node with room for two tasks and two GPUs."""
+    with running_cluster(num_cpus=0) as cluster:
+        cluster.join(SECOND, num_cpus=2, num_gpus=2)
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def link(cluster):
+    """One driver for all: it takes seconds to start, and keeps nothing that is not in Ray."""
+    link = Link(lambda: Access(cluster.address, Secret(TOKEN)), "danlu-contract")
+    yield link
+    link.close()
+
+
+class TestRayExecutor(ExecutorContract):
+    isolation = "auto"
+
+    @pytest.fixture
+    def settings(self, tmp_path):
+        return Settings(
+            home=tmp_path / "home",
+            store_shared=True,
+            node_home=str(tmp_path / "node"),
+            isolation=self.isolation,
+        )
+
+    @pytest.fixture
+    def open_executor(self, settings, link):
+        opened = []
+
+        def open_one():
+            opened.append(RayExecutor(settings, link=link, patience=Patience(5, 60), beat=0.2))
+            return opened[-1]
+
+        yield open_one
+        for job_id in link.call("held"):
+            link.call("release", job_id=job_id)
+
+    @pytest.fixture
+    def agent_of(self, settings):
+        def look(task):
+            place = jobs_place(settings)
+            carrier = StoreCarrier(place.storage, place.prefix + task.job_id)
+            return TaskDir(carrier, task.attempt, task.name).agent()
+
+        return look
