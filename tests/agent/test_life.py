@@ -55,6 +55,16 @@ def test_a_script_finds_its_data_and_its_outputs_are_stored(each_bench):
     assert "# changed" not in cached.splitlines()
 
 
+def test_an_outcome_says_when_the_script_ended_and_not_when_its_outputs_were_stored(bench):
+    before = "import time\nopen(__import__('sys').argv[1] + '/ended', 'w').write(str(time.time()))"
+    files = bench.plan(before, args=(OUT,), push=(TRAIN_URL,))
+
+    outcome = bench.run(files)
+
+    stored = bench.home / "store/buckets/bucket/out/ended"
+    assert float(stored.read_text()) <= outcome.ended <= stored.stat().st_ctime
+
+
 def test_the_second_agent_of_a_task_leaves_it_alone(bench, until):
     files = bench.plan("import time\nprint('up', flush=True)\ntime.sleep(60)")
     first = bench.start(files)

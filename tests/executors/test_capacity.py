@@ -1,13 +1,9 @@
 """Room: what there is, what is free, and why a job can never fit."""
 
-import socket
-
 import pytest
 
-from danlu.errors import NoCapacity
 from danlu.executors.api import Capacity
 from danlu.executors.capacity import faults, left, machine_capacity
-from danlu.executors.ports import free_ports
 from danlu.executors.reservations import Reservations, lay_out
 from danlu.job.plan import Place, Role
 from danlu.settings import GiB, Settings
@@ -103,19 +99,3 @@ def test_an_unreadable_reservation_is_dropped_and_the_others_are_kept(tmp_path):
     assert after.jobs() == ["good"]
     assert after.of("good") == (Place("worker", 0, gpus=("0",)),)
     assert [path.name for path in tmp_path.iterdir()] == ["good.json"]
-
-
-def test_ports_are_free_and_not_promised_to_others():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        used = listener.getsockname()[1]
-
-        ports = free_ports(3, taken={20_000}, first=19_990)
-
-    assert len(set(ports)) == 3
-    assert not {used, 20_000} & set(ports)
-
-
-def test_no_port_left_is_a_matter_of_waiting():
-    with pytest.raises(NoCapacity, match="no 2 free ports"):
-        free_ports(2, taken=set(), first=10**9)

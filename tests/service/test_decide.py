@@ -20,6 +20,8 @@ PS = task("ps", claimed=True)
 DONE = task(claimed=True, reason=Reason.DONE)
 DEAD = task(claimed=True, reason=Reason.SCRIPT_FAILED)
 QUIET = task(claimed=True, silent=61)
+BROKEN_PS = task("ps", claimed=True, reason=Reason.SCRIPT_FAILED)
+LOST_PS = task("ps", claimed=True, lost=True)
 NEVER_CAME = task(silent=61)
 LOST = task(claimed=True, lost=True)
 
@@ -42,6 +44,8 @@ def job(state, **more):
         (JobState.RUNNING, [DONE], Move(JobState.SUCCEEDED, Reason.DONE)),
         (JobState.RUNNING, [DONE, ALIVE], None),
         (JobState.RUNNING, [PS, DONE], Move(JobState.STOPPING, Reason.DONE)),
+        (JobState.RUNNING, [BROKEN_PS, DONE], Move(JobState.SUCCEEDED, Reason.DONE)),
+        (JobState.RUNNING, [LOST_PS, DONE], Move(JobState.STOPPING, Reason.DONE)),
         (JobState.RUNNING, [DEAD], Move(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-0")),
         (JobState.RUNNING, [QUIET], Move(JobState.STOPPING, Reason.AGENT_LOST, "worker-0")),
         (JobState.RUNNING, [LOST], Move(JobState.STOPPING, Reason.AGENT_LOST, "worker-0")),
@@ -60,6 +64,50 @@ def test_the_task_that_failed_first_is_the_cause():
     move = decide(job(JobState.RUNNING), peers, timeout=60, gone=False)
 
     assert move == Move(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-1")
+
+
+@pytest.mark.parametrize("reason", [Reason.KILLED, Reason.PORT_TAKEN, Reason.OUT_OF_MEMORY])
+def test_a_script_that_fails_because_its_peer_is_gone_is_not_the_cause(reason):
+    """Two agents tell of one event: who notices first is a matter of chance."""
+    peers = [
+        task(index=0, reason=Reason.SCRIPT_FAILED, ended=5.0),
+        task(index=1, reason=reason, ended=6.0),
+    ]
+
+    move = decide(job(JobState.RUNNING), peers, timeout=60, gone=False)
+
+    assert move == Move(JobState.STOPPING, reason, "worker-1")
+
+
+def test_a_peer_that_is_lost_without_a_word_is_the_cause():
+    peers = [task(index=0, reason=Reason.SCRIPT_FAILED), task(index=1, claimed=True, lost=True)]
+
+    move = decide(job(JobState.RUNNING), peers, timeout=60, gone=False)
+
+    assert move == Move(JobState.STOPPING, Reason.AGENT_LOST, "worker-1")
+
+
+def test_the_cause_may_be_told_last():
+    """worker-1 was killed and its agent still stored outputs when its peer had failed already."""
+    stopping = job(JobState.STOPPING, reason=Reason.SCRIPT_FAILED, failed_task="worker-0")
+    peers = [
+        task("ps", reason=Reason.ENDED_WITH_JOB, ended=3.0),
+        task(index=0, reason=Reason.SCRIPT_FAILED, ended=5.0),
+        task(index=1, reason=Reason.KILLED, ended=4.0),
+    ]
+
+    move = decide(stopping, peers, timeout=60, gone=True)
+
+    assert move == Move(JobState.QUEUED, Reason.KILLED, "worker-1")
+
+
+def test_a_task_that_was_killed_with_its_job_is_not_the_cause():
+    stopping = job(JobState.STOPPING, reason=Reason.SCRIPT_FAILED, failed_task="worker-0")
+    peers = [task(reason=Reason.SCRIPT_FAILED), task(index=1, claimed=True, lost=True)]
+
+    move = decide(stopping, peers, timeout=60, gone=True)
+
+    assert move == Move(JobState.FAILED, Reason.SCRIPT_FAILED, "worker-0")
 
 
 def test_a_user_may_stop_what_runs():

@@ -177,6 +177,38 @@ def test_peers_of_a_task_that_failed_were_not_stopped_by_a_user(house, request_o
         assert reason_of(house, job, task) is Reason.ENDED_WITH_JOB
 
 
+@pytest.mark.parametrize(
+    ("reason", "grace"),
+    [(Reason.DONE, 2.0), (Reason.KILLED, 20.0), (Reason.SCRIPT_FAILED, 20.0)],
+)
+def test_who_survives_a_peer_is_ended_within_half_a_minute(house, request_of, reason, grace):
+    job = house.service.submit({**request_of, "nodes": 2})
+    house.tick()
+    house.executor.end(job.id, 1, "worker-0", reason=reason)
+    house.executor.end(job.id, 1, "worker-1")
+
+    house.tick()
+
+    assert house.executor.graces == [grace]
+
+
+def test_a_peer_that_was_killed_is_the_cause_though_another_told_of_its_failure_first(
+    house, request_of
+):
+    job = house.service.submit({**request_of, "nodes": 2})
+    house.tick()
+    house.executor.stubborn = True
+    house.executor.end(job.id, 1, "worker-1", reason=Reason.SCRIPT_FAILED)
+    house.tick()
+    house.executor.end(job.id, 1, "ps-0", reason=Reason.KILLED)
+    house.executor.stubborn = False
+
+    house.tick()
+
+    assert states(house, job)[-2:] == ["stopping", "queued"]
+    assert house.service.get(job.id).retried == {"killed": 1}
+
+
 def test_all_tasks_of_a_stopped_job_were_stopped_by_its_user(house, request_of):
     job = house.service.submit({**request_of, "nodes": 2})
     house.tick()

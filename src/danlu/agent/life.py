@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import time
 from dataclasses import replace
 
 from danlu.agent import cgroup, kernel, stores
@@ -22,6 +23,7 @@ from danlu.agent.outcome import (
     told_by,
     without_room,
 )
+from danlu.agent.port import has_listener
 from danlu.agent.prepare import output_folders, prepare, write_launch
 from danlu.agent.processes import Processes
 from danlu.agent.pump import JobLog
@@ -218,6 +220,7 @@ class _Life:
         )
 
     def _judge(self, status: int, told: Wish | None, kills: int) -> Verdict:
+        ended = time.time()
         box = self._workspace.box
         seen = Seen(
             status,
@@ -227,11 +230,13 @@ class _Life:
             tail_of(self._files),
             code_folder(self._workspace),
             self._workspace.full_disk(),
+            status != 0 and has_listener(self._task.place.port),
         )
         self._translation.carry()
         box.forget()
         wish = self._ending.wish
-        return Verdict(*judge(seen, wish.why if wish and told else None))
+        reason, failure = judge(seen, wish.why if wish and told else None)
+        return Verdict(reason, failure, ended=ended)
 
     def _push(self, mirror: Mirror, verdict: Verdict) -> Verdict:
         self._report.begin("push")

@@ -26,6 +26,7 @@ class Verdict:
     failure: Failure | None = None
     pushed_files: int = 0
     pushed_bytes: int = 0
+    ended: float = 0.0  # the script; 0: none has begun
 
     @property
     def exit_code(self) -> int | None:
@@ -114,7 +115,7 @@ def tell(
         attempt=files.attempt,
         reason=verdict.reason,
         exit_code=verdict.exit_code,
-        ended=time.time(),
+        ended=verdict.ended or time.time(),
         failure=_redacted(verdict.failure, redactor),
         pushed_files=verdict.pushed_files,
         pushed_bytes=verdict.pushed_bytes,

@@ -36,6 +36,7 @@ class Seen:
     lines: Sequence[str] = ()
     code: str = ""  # the user's own files lie below it
     full_disk: str = ""  # a folder without room: the script could tell nothing then
+    port_taken: bool = False  # somebody else listens where the script was to
 
 
 def exit_code(status: int) -> int:
@@ -52,7 +53,10 @@ def judge(seen: Seen, wish: Why | None) -> tuple[Reason, Failure | None]:
     failure = _describe(seen, code)
     if wish is not None:
         return WISHED[wish], failure
-    return _reason(failure, code), failure
+    reason = _reason(failure, code)
+    if reason is Reason.SCRIPT_FAILED and seen.port_taken:
+        return Reason.PORT_TAKEN, failure
+    return reason, failure
 
 
 def _reason(failure: Failure, code: int) -> Reason:

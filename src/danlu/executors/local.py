@@ -8,7 +8,7 @@ import dataclasses
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from danlu.executors.agents import AGENT, Agents
 from danlu.executors.api import Capacity
 from danlu.executors.capacity import faults, left, machine_capacity
 from danlu.executors.isolation import PROBE, probe
-from danlu.executors.ports import free_ports
+from danlu.executors.ports import Ports
 from danlu.executors.reservations import Reservations, lay_out
 from danlu.executors.rubbish import Rubbish
 from danlu.executors.stopping import Stopping
@@ -51,6 +51,8 @@ class LocalExecutor:
         self._lock = threading.RLock()
         self._capacity = machine_capacity(settings)
         self._reservations = Reservations(settings.home / "places")
+        self._ports = Ports()
+        self._ports.keep(_ports_of(self._reservations.places()))
         self._rubbish = Rubbish(settings.home / "rubbish")
         self._agents = Agents(settings.home, agent_command, wake or (lambda: None))
         self._watches = Watches(self._agents, clock)
@@ -64,14 +66,20 @@ class LocalExecutor:
         if places is None:
             raise InvalidJob(faults(roles, self._capacity))
         with self._lock:
-            return self._furnish(job_id, self._introduce(places))
+            introduced = self._introduce(places)
+            self._ports.drop(_ports_of(introduced))
+            return self._furnish(job_id, introduced)
 
     def reserve(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
         with self._lock:
             held = self._reservations.of(job_id)
             if held is None:
-                held = self._introduce(self._find_room(job_id, roles))
-                self._reservations.hold(_checked(job_id), held)
+                held = self._introduce(self._find_room(_checked(job_id), roles))
+                try:
+                    self._reservations.hold(job_id, held)
+                except OSError:
+                    self._ports.drop(_ports_of(held))
+                    raise
                 log.info("reserve job=%s tasks=%s", job_id, len(held))
             return self._furnish(job_id, held)
 
@@ -102,6 +110,7 @@ class LocalExecutor:
 
     def release(self, job_id: str) -> None:
         with self._lock:
+            self._ports.drop(_ports_of(self._reservations.of(job_id) or ()))
             self._reservations.drop(_checked(job_id))
             self._watches.forget(job_id)
             self._agents.forget(job_id)
@@ -153,7 +162,7 @@ class LocalExecutor:
         """Give the tasks of a job their ports, and tell each of all."""
         if len(places) < 2:
             return places
-        ports = free_ports(len(places), {place.port for place in self._reservations.places()})
+        ports = self._ports.take(len(places))
         peers: dict[str, tuple[str, ...]] = {}
         for place, port in zip(places, ports, strict=True):
             peers[place.role] = (*peers.get(place.role, ()), f"{place.host}:{port}")
@@ -190,6 +199,10 @@ class LocalExecutor:
 
     def _files(self, job_id: str, task: Task) -> TaskDir:
         return TaskDir(self._carrier(job_id), task.attempt, task.name)
+
+
+def _ports_of(places: Iterable[Place]) -> list[int]:
+    return [place.port for place in places if place.port]
 
 
 def _checked(job_id: str) -> str:

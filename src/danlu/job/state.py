@@ -43,6 +43,7 @@ class Reason(str, Enum):
     KILLED = "killed"  # ended from outside: exit 130, 137 or 143 and no sign of memory
     OUT_OF_MEMORY = "out_of_memory"
     DISK_FULL = "disk_full"
+    PORT_TAKEN = "port_taken"  # a stranger listens where the script should have
     TIMED_OUT = "timed_out"
     FETCH_FAILED = "fetch_failed"  # code or data are not there, or broken
     PREPARE_FAILED = "prepare_failed"  # the place could not be made ready
@@ -57,4 +58,6 @@ class Reason(str, Enum):
         return min(asked, 1) if self is Reason.OUT_OF_MEMORY else 0
 
 
-_MACHINE = frozenset({Reason.KILLED, Reason.STORE_UNAVAILABLE, Reason.AGENT_LOST})
+_MACHINE = frozenset(
+    {Reason.KILLED, Reason.PORT_TAKEN, Reason.STORE_UNAVAILABLE, Reason.AGENT_LOST}
+)

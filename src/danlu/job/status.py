@@ -98,7 +98,10 @@ class Agent:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a task ended: written once, never changed."""
+    """How a task ended: written once, never changed.
+
+    ``ended`` is when its script did, outputs were stored after that; Unix time.
+    """
 
     attempt: int
     reason: Reason

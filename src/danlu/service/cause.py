@@ -95,11 +95,16 @@ def _values(job: Job, failure: Failure | None) -> Mapping[str, object]:
         "exit_code": failure.exit_code,
         "signal": failure.signal,
         "path": failure.disk_full,
+        "port": _port(job),
         "detail": _one_line(failure.detail or job.detail) or "?",
         "seconds": f"{ended - started:.1f}",
         "timeout": f"{job.spec.timeout:g}",
         "attempts": job.attempt,
     }
+
+
+def _port(job: Job) -> int:
+    return next((task.place.port for task in job.plan if task.name == job.failed_task), 0)
 
 
 def _one_line(text: str) -> str:
@@ -112,7 +117,7 @@ def _next(job: Job, code: str, failure: Failure | None) -> str:
     if code == "done":
         outputs = list(job.spec.outputs.values())
         return f"danlu store ls -r {outputs[0]}" if outputs else f"danlu logs {job.name}"
-    if code in ("stopped_by_user", "agent_lost", "store_unavailable", "killed"):
+    if code in ("stopped_by_user", "agent_lost", "store_unavailable", "killed", "port_taken"):
         return f"danlu rerun {job.name}"
     if code == "prepare_failed" and failure is not None:
         return f"danlu logs {job.name} --tail 50"  # what was tried is told there

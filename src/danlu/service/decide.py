@@ -1,11 +1,13 @@
 """The next move of a job, from what is known of its tasks. Pure: its test is a table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from danlu.job.job import Job
 from danlu.job.state import JobState, Reason
-from danlu.job.status import TaskStatus
+from danlu.job.status import Outcome, TaskStatus
+
+_NOTICE = 3.0  # seconds between two agents' words of one event
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,11 @@ def decide(job: Job, tasks: Sequence[TaskStatus], *, timeout: float, gone: bool)
     servers) never end by themselves: a job is done when the others are.
     """
     if job.state is JobState.STOPPING:
-        return _after_stopping(job) if gone else None
+        return _after_stopping(_with_cause(job, tasks)) if gone else None
     if job.stop_requested and not _done(tasks):
         return Move(JobState.STOPPING, Reason.STOPPED_BY_USER)
-    failed = _first_failure(tasks, timeout)
+    # A parameter server that fails when its workers are done has failed nobody.
+    failed = None if _done(tasks) else _first_failure(tasks, timeout)
     if failed is not None:
         return failed
     if job.state is JobState.STARTING:
@@ -43,16 +46,53 @@ def _done(tasks: Sequence[TaskStatus]) -> bool:
 
 
 def _first_failure(tasks: Sequence[TaskStatus], timeout: float) -> Move | None:
-    failed = [task for task in tasks if task.outcome and task.outcome.reason is not Reason.DONE]
-    if failed:
-        # The one that failed first is the cause; its peers fail because it is gone.
-        first = min(failed, key=lambda task: task.outcome.ended if task.outcome else 0)
-        reason = first.outcome.reason if first.outcome else None
-        return Move(JobState.STOPPING, reason, first.task)
+    """Return the cause: what failed first; the others fail because it is gone.
+
+    A task that is lost could not say when: no script that failed by itself comes before it.
+    """
+    first = _cause(tasks)
+    lost = next((task for task in tasks if task.outcome is None and task.lost), None)
+    if lost is not None and (first is None or first.reason is Reason.SCRIPT_FAILED):
+        return Move(JobState.STOPPING, Reason.AGENT_LOST, lost.task)
+    if first is not None:
+        return first
     for task in tasks:
-        if task.outcome is None and (task.lost or task.silent > timeout):
+        if task.outcome is None and task.silent > timeout:
             return Move(JobState.STOPPING, Reason.AGENT_LOST, task.task)
     return None
+
+
+def _cause(tasks: Sequence[TaskStatus]) -> Move | None:
+    ended = [
+        (_moment(task.outcome), task.outcome.reason, task.task)
+        for task in tasks
+        if task.outcome and task.outcome.reason is not Reason.DONE
+    ]
+    if not ended:
+        return None
+    _, reason, name = min(ended, key=lambda each: each[0])
+    return Move(JobState.STOPPING, reason, name)
+
+
+def _moment(outcome: Outcome) -> float:
+    """Return when a task ended, for a comparison with its peers.
+
+    A script fails because its peer is gone, and may be seen to a little earlier than the peer.
+    """
+    late = 0 if outcome.reason is Reason.SCRIPT_FAILED else _NOTICE
+    return outcome.ended - late
+
+
+def _with_cause(job: Job, tasks: Sequence[TaskStatus]) -> Job:
+    """Return the job with what its tasks have said since it was stopped.
+
+    The task that failed first may be the last to say so: it had more outputs to store.
+    """
+    own = [t for t in tasks if t.outcome and t.outcome.reason is not Reason.ENDED_WITH_JOB]
+    cause = _cause(own)
+    if cause is None or job.reason is not Reason.SCRIPT_FAILED:
+        return job
+    return replace(job, reason=cause.reason, failed_task=cause.failed_task)
 
 
 def _after_stopping(job: Job) -> Move:
@@ -62,8 +102,8 @@ def _after_stopping(job: Job) -> Move:
     if job.stop_requested or reason is Reason.STOPPED_BY_USER:
         return Move(JobState.STOPPED, Reason.STOPPED_BY_USER)
     if reason is not None and may_retry(job, reason):
-        return Move(JobState.QUEUED, reason)
-    return Move(JobState.FAILED, reason)
+        return Move(JobState.QUEUED, reason, job.failed_task)
+    return Move(JobState.FAILED, reason, job.failed_task)
 
 
 def may_retry(job: Job, reason: Reason) -> bool:

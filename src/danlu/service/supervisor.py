@@ -29,6 +29,7 @@ _LIVING = 0.25  # an agent that ends wakes us; this is for those of an earlier s
 _IDLE = 5.0
 _LONGEST_DELAY = 300.0
 _PS_GRACE = 2.0  # parameter servers hold nothing worth waiting for
+_PEER_GRACE = 20.0  # who lost a peer may be inside TensorFlow, where no TERM is heard
 
 
 class Supervisor:
@@ -146,7 +147,9 @@ class Supervisor:
     def _grace(self, job: Job) -> float:
         if job.reason is Reason.DONE:
             return min(_PS_GRACE, self._settings.grace)
-        return self._settings.grace if job.stop_grace is None else job.stop_grace
+        if job.stop_grace is not None:
+            return job.stop_grace
+        return min(_PEER_GRACE, self._settings.grace) if job.failed_task else self._settings.grace
 
     def _apply(self, job: Job, tasks: Sequence[TaskStatus], move: Move) -> Job | None:
         moved = job.moved(move.state, self._clock(), move.reason)

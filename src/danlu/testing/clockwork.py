@@ -34,6 +34,7 @@ class ClockworkExecutor:
     secrets: dict[str, Mapping[str, str]] = field(default_factory=dict)
     cleared: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    graces: list[float] = field(default_factory=list)  # of each stop
     _ticks: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def capacity(self) -> Capacity:
@@ -80,6 +81,7 @@ class ClockworkExecutor:
         return self.files(job_id, attempt, task).curves()
 
     def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
+        self.graces.append(grace)
         for task in tasks:
             key = (job_id, task.attempt, task.name)
             if self.tasks[key].outcome is None and not self.tasks[key].lost:

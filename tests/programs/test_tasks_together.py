@@ -1,0 +1,42 @@
+"""Jobs of several tasks whose scripts need no TensorFlow: ports, peers, ends, cards and threads."""
+
+import socket
+
+BINDS = """
+import os, socket, sys, time
+from pathlib import Path
+
+told = dict(word[2:].split("=", 1) for word in sys.argv[1:])
+own = told[told["job_name"] + "_hosts"].split(",")[int(told["task_index"])]
+port = int(own.rpartition(":")[2])
+first = os.environ["DANLU_ATTEMPT"] == "1"
+Path(told["train_url"], told["job_name"] + told["task_index"]).touch()
+while first and not Path(told["folder"], "go").exists():
+    time.sleep(0.05)
+with socket.create_server(("127.0.0.1", port)):
+    print("listens at", port, flush=True)
+    time.sleep(1 if told["job_name"] == "worker" else 600)
+"""
+
+
+def begin(person, script, *more):
+    """Start a job on two nodes; return what is planned once all four tasks are there."""
+    given = ("--train-url", person.folder / "out", "-p", f"folder={person.folder}", *more)
+    words = ("run", person.script(script), "--dialect", "dls", "--nodes", "2", "--name", "two")
+    person.types(*words, *given, "--detach")
+    person.waits_for(lambda: person.asks("show", "two")["state"] == "running")
+    return {task["place"]["role"] + str(task["place"]["index"]): task
+            for task in person.asks("show", "two")["plan"]}  # fmt: skip
+
+
+def test_a_port_that_a_stranger_takes_before_the_script_costs_one_attempt(person):
+    port = begin(person, BINDS)["ps1"]["place"]["port"]
+
+    with socket.create_server(("127.0.0.1", port)):
+        (person.folder / "go").touch()
+        person.types("wait", "two")
+
+    view = person.asks("show", "two")
+    assert (view["state"], view["attempt"]) == ("succeeded", 2)
+    assert view["retried"] == {"port_taken": 1}
+    assert view["plan"][1]["place"]["port"] != port
