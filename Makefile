@@ -88,10 +88,10 @@ lock: $(VENV)/.uv  ## newest versions that pyproject.toml allows; each layer kee
 	$(LOCK) pyproject.toml --extra server --group build -o requirements/run.lock
 	$(LOCK) pyproject.toml --extra server --extra tf --group build \
 	    -c requirements/run.lock -o requirements/tf.lock
-	$(LOCK) pyproject.toml --extra server --extra tf --group build --group dev \
+	$(LOCK) pyproject.toml --extra server --extra tf --extra postgres --group build --group dev \
 	    -c requirements/tf.lock -o requirements/dev.lock
-	$(LOCK) pyproject.toml --extra server --extra tf --extra ray --group build --group dev \
-	    -c requirements/dev.lock -o requirements/ray.lock
+	$(LOCK) pyproject.toml --extra server --extra tf --extra postgres --extra ray \
+	    --group build --group dev -c requirements/dev.lock -o requirements/ray.lock
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

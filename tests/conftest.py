@@ -7,6 +7,8 @@ from types import ModuleType
 import pytest
 
 from forked import INSIDE, VERSIONS, Template
+from postgres import database as database
+from postgres import postgres as postgres
 from seaweed import seaweed as seaweed
 
 # Here and not beside each contract: whichever folder is collected first imports it.
@@ -14,14 +16,15 @@ pytest.register_assert_rewrite("danlu.testing")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of a cluster together, and those of a store: two do not fit on two cores."""
+    """Keep the tests of a cluster together, and those of a service: two do not fit on two cores."""
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:
         if item.get_closest_marker("ray"):
             item.add_marker(pytest.mark.xdist_group("ray"))
-        elif "seaweed" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("seaweed"))
+        for service in ("seaweed", "postgres"):
+            if service in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group(service))
 
 
 @pytest.fixture(scope="session")

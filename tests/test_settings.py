@@ -146,6 +146,12 @@ def test_what_is_no_size(text):
         size(text)
 
 
+@pytest.mark.parametrize("amount", [10**400, 1e300, "9" * 400, "8388608T", float("inf")])
+def test_a_size_no_disk_has_is_none(amount):
+    with pytest.raises(ValueError):
+        size(amount)
+
+
 @pytest.mark.parametrize(("word", "meant"), [("1", True), ("YES", True), ("no", False)])
 def test_a_switch_in_the_environment_is_a_word(env, word, meant):
     assert load(env=env | {"DANLU_STRICT_GPUS": word}).strict_gpus is meant
@@ -253,6 +259,36 @@ def test_a_secret_of_the_wrong_kind_is_not_shown_either(env, write):
 
     assert "canary" not in message
     assert message.startswith("token: got ***")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:canary@db:5432/danlu", "postgresql://me:***@db:5432/danlu"),
+        ("postgres://me:canary@canary@db/danlu", "postgres://me:***@db/danlu"),
+        (
+            "postgresql://db/danlu?user=me&password=canary",
+            "postgresql://db/danlu?user=me&password=***",
+        ),
+        ("postgresql://me@db/danlu?sslpassword=canary", "postgresql://me@db/danlu?sslpassword=***"),
+        ("postgresql:///danlu", "postgresql:///danlu"),
+        ("", ""),
+    ],
+)
+def test_the_password_of_the_database_is_never_shown(env, url, shown):
+    settings = load(env=env | {"DANLU_RECORDS_URL": url})
+
+    assert settings.records_url == url
+    assert settings.records_url.shown == shown
+    assert "canary" not in repr(settings) + str(dataclasses.asdict(settings))
+
+
+def test_the_database_of_several_servers_is_postgresql(env):
+    message = refused(env | {"DANLU_RECORDS_URL": "mysql://me:canary@db/danlu"})
+
+    assert message.startswith(
+        "records_url: got *** (environment). It takes a URL such as postgresql"
+    )
 
 
 def test_the_embedded_store_lies_below_home_or_where_it_is_set(env, tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_MOST_BYTES = 1 << 63  # of a file, of a disk: no kernel counts further
 
 
 class Secret(str):
@@ -20,23 +21,65 @@ class Secret(str):
     def __repr__(self) -> str:
         return "***"
 
+    @property
+    def shown(self) -> str:
+        """What people are shown in its place."""
+        return "***" if self else ""
+
+
+class SecretUrl(Secret):
+    """A URL that is shown without its password."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(self.shown)
+
+    @property
+    def shown(self) -> str:
+        return hidden_url(self)
+
+
+def hidden_url(url: str) -> str:
+    """Return a URL with *** for the password, wherever one can stand."""
+    begin, mark, rest = url.partition("://")
+    place, asked, query = rest.partition("?")
+    # The last @: a password with an @ in it that nobody has escaped is hidden too.
+    known, at, host = place.rpartition("@")
+    user, colon, _ = known.partition(":")
+    query = re.sub(r"(?i)((?:^|&)[^=&]*password[^=&]*=)[^&]*", r"\1***", query)
+    return f"{begin}{mark}{user}{colon}{'***' if colon else ''}{at}{host}{asked}{query}"
+
 
 def size(value: Any) -> int:
     """Return bytes from a number or from text such as '512M' or '2 GiB'."""
     if isinstance(value, bool):
         raise TypeError(value)
     if isinstance(value, int | float):
-        return int(number(value))
+        return _bytes(number(value))
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
     if match is None:
         raise ValueError(value)
-    return int(float(match[1]) * _UNITS[match[2].upper()])
+    return _bytes(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def _bytes(amount: float) -> int:
+    if amount >= _MOST_BYTES:
+        raise ValueError(amount)
+    return int(amount)
 
 
 def text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
     return value
+
+
+def records_url(value: Any) -> SecretUrl:
+    url = text(value)
+    if url and not url.startswith(("postgresql://", "postgres://")):
+        raise ValueError(value)
+    return SecretUrl(url)
 
 
 def path(value: Any) -> Path:
@@ -46,7 +89,10 @@ def path(value: Any) -> Path:
 
 
 def number(value: Any) -> float:
-    read = float(value)
+    try:
+        read = float(value)
+    except OverflowError:
+        raise ValueError(value) from None
     if isinstance(value, bool) or not 0 <= read < math.inf:
         raise ValueError(value)
     return read

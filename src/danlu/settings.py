@@ -19,6 +19,8 @@ from danlu._endpoints import endpoint_of as endpoint_of
 from danlu._flavors import FLAVORS as FLAVORS
 from danlu._flavors import Flavor as Flavor
 from danlu._values import Secret as Secret
+from danlu._values import SecretUrl as SecretUrl
+from danlu._values import hidden_url as hidden_url
 from danlu._values import size as size
 from danlu.errors import Refused, suggestion
 
@@ -30,6 +32,7 @@ class Settings:
     home: Path
     store: Path = Path()  # the embedded object store; left out: below home
     stores: Mapping[str, Endpoint] = field(default_factory=dict)  # of buckets, by scheme
+    records_url: SecretUrl = field(default=SecretUrl(""))  # of PostgreSQL; empty: a file in home
     lang: str = ""  # 'en' or 'zh'; empty: by locale
     server: str = ""  # URL of a server elsewhere; empty: this machine's own
     token: Secret = field(default=Secret(""))  # for that server
@@ -60,10 +63,10 @@ class Settings:
     ray_token: Secret = field(default=Secret(""))  # of that cluster
     cluster_store: str = ""  # a URI every node reaches: code and task directories lie below it
     store_shared: bool = False  # files and the embedded store: every node sees them at their paths
+    node_home: str = ""  # where a node keeps scratch and caches; empty: below its user's data
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-    node_home: str = ""  # where a node keeps scratch and caches; empty: below its user's data
         if self.store == Path():
             object.__setattr__(self, "store", self.home / "store")
 
@@ -179,7 +182,7 @@ def _from_environment(env: Mapping[str, str]) -> Mapping[str, Any]:
     return {**settings, "stores": stores} if stores else settings
 
 
-_SECRETS = ("token", "ray_token")
+_SECRETS = ("token", "ray_token", "records_url")
 # What an agent tells its script, and what tests and failpoints use.
 _NOT_SETTINGS = {
     *("task", "job_id", "job_name", "attempt", "box", "packages"),
@@ -206,6 +209,7 @@ def _flavors(value: Any) -> Mapping[str, Flavor]:
 
 _EXPECTED_BY_READER: dict[Any, str] = {
     read.path: "a path",
+    read.records_url: "a URL such as postgresql://user:password@host:5432/danlu",
     read.text: "text",
     read.number: "a number, not negative",
     read.some_time: "seconds, at least 0.01",
@@ -222,6 +226,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "home": read.path,
     "store": read.path,
     "stores": dict,  # read by _endpoints: from all sources together
+    "records_url": read.records_url,
     "lang": _LANG,
     "server": read.text,
     "token": lambda value: Secret(read.text(value)),
@@ -252,10 +257,10 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "ray_token": lambda value: Secret(read.text(value)),
     "cluster_store": read.text,
     "store_shared": read.switch,
+    "node_home": read.text,
 }
 _EXPECTED = {name: _EXPECTED_BY_READER.get(reader, "text") for name, reader in _FIELDS.items()} | {
     "lang": "en or zh",
     "isolation": "auto or none",
     "executor": "local or ray",
-    "node_home": read.text,
 }

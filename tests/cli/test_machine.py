@@ -18,6 +18,7 @@ def test_settings_tell_their_origin_and_never_the_token(danlu, home, monkeypatch
     home.mkdir()
     (home / "settings.toml").write_text("retries = 2\n")
     monkeypatch.setenv("DANLU_TOKEN", "s3cret")
+    monkeypatch.setenv("DANLU_RECORDS_URL", "postgresql://me:s3cret@db/danlu")
 
     result = danlu("settings", "--lang", "en")
     told = danlu("settings", "--json").json
@@ -25,6 +26,7 @@ def test_settings_tell_their_origin_and_never_the_token(danlu, home, monkeypatch
     rows = {line.split()[0]: line.split()[1:] for line in result.out.splitlines()}
     assert rows["lang"] == ["flag", "en"]
     assert rows["token"] == ["environment", "***"]
+    assert rows["records_url"] == ["environment", "postgresql://me:***@db/danlu"]
     assert rows["retries"] == [str(home / "settings.toml"), "2"]
     assert rows["code_limit"] == ["default", "128M"]
     assert told["retries"] == {"value": 2, "origin": str(home / "settings.toml")}

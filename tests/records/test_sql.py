@@ -80,7 +80,7 @@ def test_a_writer_does_not_wait_for_ever_for_another_thread(records):
     inside, done = threading.Event(), threading.Event()
 
     def hold():
-        with records._writing("NORMAL"):
+        with records._database.writing():
             inside.set()
             done.wait(30)
 
@@ -100,7 +100,7 @@ def test_an_error_inside_a_transaction_leaves_nothing(records):
     values = {"id": job.id, "name": job.name, "created": job.created, **_columns(job)}
 
     def write_and_fail():
-        with records._writing("FULL") as connection:
+        with records._database.writing(new=True) as connection:
             connection.execute(jobs.insert().values(**values))
             raise ZeroDivisionError
 
@@ -112,7 +112,9 @@ def test_an_error_inside_a_transaction_leaves_nothing(records):
 def test_a_new_job_is_synced_to_disk_and_a_change_left_to_the_log(records):
     """NORMAL may lose the last changes with the power; agents tell them again, but no new job."""
     said = []
-    event.listen(records._engine, "before_cursor_execute", lambda *about: said.append(about[2]))
+    event.listen(
+        records._database.engine, "before_cursor_execute", lambda *about: said.append(about[2])
+    )
 
     job = records.add(a_job("mnist"))
     added = said[:2]
@@ -121,7 +123,7 @@ def test_a_new_job_is_synced_to_disk_and_a_change_left_to_the_log(records):
 
     assert added == ["PRAGMA synchronous = FULL", "BEGIN IMMEDIATE"]
     assert said[:2] == ["PRAGMA synchronous = NORMAL", "BEGIN IMMEDIATE"]
-    with records._writing("FULL") as connection:
+    with records._database.writing(new=True) as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
@@ -199,7 +201,7 @@ def test_a_full_disk_is_unavailable_until_there_is_room_again(path):
     ],
 )
 def test_a_page_is_chosen_without_reading_documents(records, states, name, before):
-    with records._reading() as connection:
+    with records._database.reading() as connection:
         compiled = _page(states, name, 50, before).compile(
             connection, compile_kwargs={"literal_binds": True}
         )

@@ -14,7 +14,7 @@ _SIZES = ("memory", "code_limit", "log_limit", "cache_limit")
 def as_text(name: str, settings: Settings) -> str:
     value = getattr(settings, name)
     if isinstance(value, Secret):
-        return "***" if value else ""
+        return value.shown
     if name in _SIZES:
         return _binary(value)
     if isinstance(value, bool):
@@ -44,7 +44,7 @@ def places_of(settings: Settings) -> str:
 
 def as_json(value: Any) -> Any:
     if isinstance(value, Secret):
-        return "***" if value else ""
+        return value.shown
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, tuple):

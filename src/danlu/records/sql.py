@@ -1,28 +1,23 @@
-"""Jobs and definitions in one SQLite file: the default, for one server.
-
-Readers never wait for the writer (write-ahead log). Writers wait for each other, and for other
-processes, as long as ``patience`` says.
-"""
+"""Jobs and definitions in a database that speaks SQL: what each operation says to it."""
 
 import json
-import sqlite3
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, QueuePool, Select, create_engine, func, or_, select
+from sqlalchemy import Connection, Select, func, or_, select
 
-from danlu.errors import Conflict, Unavailable
+from danlu.errors import Conflict
 from danlu.job.definition import Definition
 from danlu.job.job import Job
 from danlu.job.state import LIVING, JobState
 from danlu.job.wire import from_wire, to_wire
 from danlu.records import definitions
+from danlu.records.database import Database
 from danlu.records.lookup import SHOWN, only, taken
-from danlu.records.schema import Schema, answering, connect, jobs, prepare
+from danlu.records.schema import Schema, jobs
+from danlu.records.sqlite import SqliteDatabase, prepare
 
 PATIENCE = 5.0
 _NEAR = 1000  # newest names among which a near one is looked for
@@ -30,40 +25,35 @@ _AT_ONCE = 500  # SQLite before 3.32 takes 999 values in a statement
 
 
 def open_records(
-    path: Path, *, patience: float = PATIENCE, schema: Schema | None = None
+    place: Path | str, *, patience: float = PATIENCE, schema: Schema | None = None
 ) -> "SqlRecords":
-    """Open the database at ``path``; a missing one is made, an older one is upgraded.
+    """Open the SQLite file at a path, or the PostgreSQL database a URL names.
 
-    A copy of an older one stays beside it as ``<name>.<revision>.backup``.
+    A missing file is made, an older database is upgraded. A copy of an older file stays beside
+    it as ``<name>.<revision>.backup``.
 
     Raises:
         Refused: it was written by a newer program, or is not ours.
         Unavailable: it does not answer.
     """
-    prepare(path, patience, schema or Schema())
-    return SqlRecords(path, patience)
+    wanted = schema or Schema()
+    if isinstance(place, str):
+        from danlu.records.postgres import open_postgres
+
+        return SqlRecords(open_postgres(place, patience, wanted))
+    prepare(place, patience, wanted)
+    return SqlRecords(SqliteDatabase(place, patience))
 
 
 class SqlRecords:
-    """See :class:`danlu.records.api.Records`. ``path`` has been prepared already."""
+    """See :class:`danlu.records.api.Records`."""
 
-    def __init__(self, path: Path, patience: float = PATIENCE) -> None:
-        self._path = path
-        self._patience = patience
-        self._writer = threading.Lock()
-        self._closed = False
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._living: tuple[Job, ...] = ()  # as last read
-        self._engine = create_engine(
-            "sqlite://",
-            creator=self._connect,
-            poolclass=QueuePool,
-            pool_size=4,
-            max_overflow=60,
-            pool_timeout=patience,
-        )
 
     def add(self, job: Job, token: str = "") -> Job:
-        with self._writing("FULL") as connection:
+        with self._database.writing(new=True) as connection:
             known = _with_token(connection, token)
             if known is not None:
                 return known
@@ -75,14 +65,14 @@ class SqlRecords:
         return job
 
     def by_token(self, token: str) -> Job | None:
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             return _with_token(connection, token)
 
     def get(self, reference: str) -> Job:
         reference = _storable(reference)
         exact = or_(jobs.c.id == reference, jobs.c.name == reference)
         wanted = select(jobs.c.document).where(exact).order_by(jobs.c.id != reference)
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             document = connection.scalar(wanted.limit(1))
             if document is None:
                 rows = connection.execute(_beginning(reference)) if reference else ()
@@ -97,7 +87,7 @@ class SqlRecords:
     def save(self, job: Job) -> Job | None:
         written = replace(job, version=job.version + 1)
         unchanged = (jobs.c.id == job.id) & (jobs.c.version == job.version)
-        with self._writing("NORMAL") as connection:
+        with self._database.writing() as connection:
             statement = jobs.update().where(unchanged).values(**_columns(written))
             changed = connection.execute(statement).rowcount
         return written if changed else None
@@ -105,7 +95,7 @@ class SqlRecords:
     def living(self) -> Sequence[Job]:
         wanted = select(jobs.c.id, jobs.c.version).where(jobs.c.state.in_(_values(LIVING)))
         order = jobs.c.priority.desc(), jobs.c.created, jobs.c.id
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             rows = connection.execute(wanted.order_by(*order)).all()
             # Asked every second, and of thousands of waiting jobs nearly none has changed.
             known = {job.id: job for job in self._living}
@@ -118,62 +108,35 @@ class SqlRecords:
     def page(
         self, *, states: Sequence[JobState] = (), name: str = "", limit: int = 50, before: str = ""
     ) -> Sequence[Job]:
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             wanted = _page(states, _storable(name), limit, _storable(before))
             documents = connection.scalars(wanted).all()
         return tuple(_job(document) for document in documents)
 
     def remove(self, job_id: str) -> None:
-        with self._writing("NORMAL") as connection:
+        with self._database.writing() as connection:
             connection.execute(jobs.delete().where(jobs.c.id == job_id))
 
     def define(
         self, kind: str, name: str, document: Mapping[str, Any], created: float
     ) -> Definition:
-        with self._writing("FULL") as connection:
+        with self._database.writing(new=True) as connection:
             return definitions.add(connection, kind, name, document, created)
 
     def definition(self, kind: str, name: str, version: int | None = None) -> Definition:
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             return definitions.get(connection, kind, _storable(name), version)
 
     def definitions(self, kind: str, name: str = "") -> Sequence[Definition]:
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             return definitions.listed(connection, kind, _storable(name))
 
     def undefine(self, kind: str, name: str, version: int | None = None) -> None:
-        with self._writing("NORMAL") as connection:
+        with self._database.writing() as connection:
             definitions.remove(connection, kind, _storable(name), version)
 
     def close(self) -> None:
-        """Wait for the write under way and close the file. Closing twice is no error."""
-        with self._writer:
-            self._closed = True
-            self._engine.dispose()
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        if self._closed:
-            raise Unavailable(f"The database {self._path} has been closed.")
-        with answering(self._path), self._engine.connect() as connection:
-            yield connection
-
-    @contextmanager
-    def _writing(self, synchronous: str) -> Iterator[Connection]:
-        """One transaction, committed at the end of the block, or rolled back on any error."""
-        if not self._writer.acquire(timeout=self._patience):
-            raise Unavailable(f"The database {self._path} is busy.", hint="Try again.")
-        try:
-            with self._reading() as connection:
-                connection.exec_driver_sql(f"PRAGMA synchronous = {synchronous}")
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-                yield connection
-                connection.commit()
-        finally:
-            self._writer.release()
-
-    def _connect(self) -> sqlite3.Connection:
-        return connect(self._path, self._patience)
+        self._database.close()
 
 
 def _with_token(connection: Connection, token: str) -> Job | None:
@@ -202,8 +165,8 @@ def _documents(connection: Connection, ids: Sequence[str]) -> Iterator[Job]:
 
 
 def _storable(text: str) -> str:
-    """SQLite takes no lone surrogates: what has them is in no record."""
-    return text.encode(errors="replace").decode()
+    """No database takes lone surrogates, and PostgreSQL no NUL: what has them is in no record."""
+    return text.encode(errors="replace").decode().replace("\0", "?")
 
 
 def _values(states: Sequence[JobState]) -> list[str]:

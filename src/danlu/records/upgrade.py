@@ -1,4 +1,4 @@
-"""An older database becomes a current one: a copy first, then all of it or nothing."""
+"""An older database becomes a current one: all of it or nothing. Of a file a copy is made first."""
 
 import logging
 import os
@@ -11,20 +11,33 @@ from alembic.config import Config
 from sqlalchemy import Connection, NullPool, create_engine
 
 from danlu.errors import Refused
-from danlu.records.schema import Schema, connect, revision
+from danlu.records import postgres, sqlite
+from danlu.records.schema import Schema
 
 log = logging.getLogger(__name__)
 
 
-def upgrade(path: Path, patience: float, schema: Schema) -> None:
+def upgrade_shared(database: postgres.PostgresDatabase, schema: Schema) -> None:
+    """Bring a database of several servers to ``schema``. Interrupted, it stays as it was."""
+    with database.upgrading() as connection:
+        # Asked again under the lock: another server may have been faster.
+        found = postgres.revision(connection, database.place, schema)
+        if found != schema.head:
+            log.warning("upgrade database=%s from=%s to=%s", database.place, found, schema.head)
+            command.upgrade(_config(schema, connection), schema.head)
+
+
+def upgrade_file(path: Path, patience: float, schema: Schema) -> None:
     """Bring a file to ``schema``. Interrupted at any point, it stays as it was."""
-    engine = create_engine("sqlite://", creator=lambda: connect(path, patience), poolclass=NullPool)
+    engine = create_engine(
+        "sqlite://", creator=lambda: sqlite.connect(path, patience), poolclass=NullPool
+    )
     with engine.connect() as connection:
         _keep_a_log(connection, path)
         connection.exec_driver_sql("PRAGMA synchronous = FULL")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         # Asked again under the lock: another process may have been faster.
-        found = revision(_driver(connection), path, schema)
+        found = sqlite.revision(_driver(connection), path, schema)
         if found == schema.head:
             return
         if found:

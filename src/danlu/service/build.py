@@ -37,7 +37,7 @@ class Platform:
 
 def build(settings: Settings) -> Platform:
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    records = open_records(settings.database)
+    records = open_records(settings.records_url or settings.database)
     Stores.of(settings).sweep()
     secrets = SecretFiles(settings.home / "secrets")
     wake: Callable[[], None] = lambda: supervisor.wake()  # noqa: E731

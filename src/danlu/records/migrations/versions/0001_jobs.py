@@ -6,17 +6,20 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+# Sorted by its bytes everywhere.
+WORD = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
 
 def upgrade() -> None:
     op.create_table(
         "jobs",
-        sa.Column("id", sa.Text, primary_key=True),
-        sa.Column("name", sa.Text, nullable=False, unique=True),
-        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("id", WORD, primary_key=True),
+        sa.Column("name", WORD, nullable=False, unique=True),
+        sa.Column("state", WORD, nullable=False),
         sa.Column("priority", sa.Integer, nullable=False),
         sa.Column("created", sa.Float, nullable=False),
         sa.Column("version", sa.Integer, nullable=False),
-        sa.Column("token", sa.Text, unique=True),
+        sa.Column("token", WORD, unique=True),
         sa.Column("document", sa.Text, nullable=False),
     )
     op.create_index("jobs_by_state", "jobs", ["state", "id", "name"])

@@ -6,12 +6,15 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
+# Sorted by its bytes everywhere.
+WORD = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
 
 def upgrade() -> None:
     op.create_table(
         "definitions",
-        sa.Column("kind", sa.Text, primary_key=True),
-        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("kind", WORD, primary_key=True),
+        sa.Column("name", WORD, primary_key=True),
         sa.Column("version", sa.Integer, primary_key=True),
         sa.Column("created", sa.Float, nullable=False),
         sa.Column("document", sa.Text),

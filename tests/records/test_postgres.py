@@ -1,0 +1,235 @@
+"""Records in a real PostgreSQL server: the contract, and what is told when it does not answer."""
+
+import subprocess
+import sys
+import traceback
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+import danlu.records.postgres
+from danlu.errors import Refused, Unavailable
+from danlu.records.schema import Schema, metadata
+from danlu.records.sql import open_records
+from danlu.testing.records import RecordsContract, a_job
+from postgres import PASSWORD
+from seaweed import _free_ports
+
+
+class TestPostgresRecords(RecordsContract):
+    @pytest.fixture
+    def opened(self, database):
+        kept = [open_records(database)]
+        yield kept
+        kept[-1].close()
+
+    @pytest.fixture
+    def records(self, opened):
+        return opened[0]
+
+    @pytest.fixture
+    def reopen(self, opened, database):
+        def close_and_open(records):
+            records.close()
+            opened.append(open_records(database))
+            return opened[-1]
+
+        return close_and_open
+
+
+def all_said(caught):
+    """What a log would show of an error: itself and everything it came from."""
+    return "".join(traceback.format_exception(caught.value)) + repr(caught.value.to_wire())
+
+
+def test_a_wrong_password_is_told_and_not_shown(postgres):
+    wrong = "-".join(["wrong", "canary"])  # a traceback shows this line
+
+    with pytest.raises(Refused, match="password authentication failed") as caught:
+        open_records(postgres.url(password=wrong))
+
+    assert "127.0.0.1" in caught.value.message
+    assert "records_url" in caught.value.hint
+    assert "wrong-canary" not in all_said(caught)
+
+
+def test_a_server_that_is_not_there_is_unavailable(postgres):
+    (port,) = _free_ports(1)
+    url = postgres.url().replace(str(postgres.port), str(port))
+
+    with pytest.raises(Unavailable, match=r"does not answer: .*Connection refused") as caught:
+        open_records(url)
+
+    assert "\n" not in caught.value.message
+    assert PASSWORD not in all_said(caught)
+
+
+def test_a_database_that_is_not_there_is_told_with_its_cure(postgres):
+    with pytest.raises(Refused, match='database "nowhere" does not exist') as caught:
+        open_records(postgres.url("nowhere"))
+
+    assert "createdb" in caught.value.hint
+
+
+@pytest.mark.parametrize("url", ["postgresql://danlu:x@y@z:p@h/d", "postgresql://h/d?nonsense=1"])
+def test_a_url_that_cannot_be_read_is_refused(url):
+    with pytest.raises(Refused, match="not a URL PostgreSQL understands") as caught:
+        open_records(url)
+
+    assert "y@z" not in all_said(caught)
+    assert "%40" in caught.value.hint
+
+
+def test_an_old_server_is_refused(database, monkeypatch):
+    monkeypatch.setattr(danlu.records.postgres, "OLDEST", 99)
+
+    with pytest.raises(Refused, match=r"is PostgreSQL \d+, Danlu needs 99 or newer"):
+        open_records(database)
+
+
+def test_a_missing_driver_is_told_with_its_cure(database, monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+
+    with pytest.raises(Refused, match="driver cannot be loaded") as caught:
+        open_records(database)
+
+    assert "pip install 'danlu[postgres]'" in caught.value.hint
+
+
+def test_a_user_who_may_not_make_tables_is_told(postgres, database):
+    name = database.rpartition("/")[2]
+    postgres.say("DROP ROLE IF EXISTS guest")
+    postgres.say(f"CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}'")
+
+    with pytest.raises(Refused, match="permission denied for schema public") as caught:
+        open_records(postgres.url(name).replace("//danlu", "//guest"))
+
+    assert "OWNER" in caught.value.hint
+    postgres.say("DROP ROLE guest")
+
+
+def test_the_database_of_another_program_is_refused(postgres, database):
+    postgres.say("CREATE TABLE cookies (name text)", database.rpartition("/")[2])
+
+    with pytest.raises(Refused, match="of another program: it holds cookies"):
+        open_records(database)
+
+
+def test_a_newer_database_is_refused(postgres, database):
+    open_records(database).close()
+    postgres.say("UPDATE alembic_version SET version_num = '9999'", database.rpartition("/")[2])
+
+    with pytest.raises(Refused, match="was written by a newer Danlu"):
+        open_records(database)
+
+
+def test_the_tables_of_the_program_are_those_of_the_migrations(database):
+    records = open_records(database)
+
+    with records._database.reading() as connection:
+        differences = compare_metadata(MigrationContext.configure(connection), metadata)
+    records.close()
+
+    assert differences == []
+
+
+def test_what_the_first_revision_left_is_upgraded(database):
+    old = open_records(database, schema=Schema(head="0001"))
+    job = old.add(a_job("mnist"))
+    old.close()
+
+    records = open_records(database)
+
+    assert records.get("mnist") == job
+    assert records.define("dataset", "mnist", {"uri": "u"}, 1.0).version == 1
+    records.close()
+
+
+FIRST = """
+import logging, sys
+from danlu.records.sql import open_records
+from danlu.testing.records import a_job
+
+logging.basicConfig(level=logging.WARNING, format="%(message)s")
+print("ready", flush=True)
+sys.stdin.readline()
+open_records(sys.argv[1]).close()
+"""
+
+
+def test_of_servers_that_come_first_together_one_makes_the_tables(database):
+    starters = [
+        subprocess.Popen(
+            [sys.executable, "-c", FIRST, database],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for starter in starters:
+        assert starter.stdout.readline() == "ready\n"
+    for starter in starters:
+        starter.stdin.write("\n")
+        starter.stdin.flush()
+    said = [starter.communicate(timeout=60)[1] for starter in starters]
+
+    assert [starter.returncode for starter in starters] == [0, 0, 0], said
+    assert "".join(said).count("upgrade database=") == 1
+    assert PASSWORD not in "".join(said)
+
+
+def test_a_current_database_is_opened_without_alembic(database):
+    open_records(database).close()
+    script = (
+        "import sys; from danlu.records.sql import open_records;"
+        "open_records(sys.argv[1]).close(); sys.exit('alembic' in sys.modules)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", script, database], timeout=60).returncode == 0
+
+
+def test_a_server_that_was_restarted_is_found_again(postgres, database):
+    records = open_records(database)
+    job = records.add(a_job("mnist"), "token")
+    try:
+        postgres.stop()
+        for ask in (records.living, lambda: records.save(job), lambda: records.get("mnist")):
+            with pytest.raises(Unavailable, match="does not answer") as caught:
+                ask()
+            assert PASSWORD not in all_said(caught)
+    finally:
+        postgres.start()
+
+    assert records.add(a_job("other"), "token") == job
+    assert records.save(job) is not None
+    records.close()
+
+
+def test_a_writer_that_stands_still_does_not_keep_the_others_for_long(database):
+    patient, other = open_records(database), open_records(database, patience=0.3)
+    slow = open_records(database, patience=0.3)
+
+    def stand_still_while_others_add():
+        with slow._database.writing(new=True) as connection:
+            with pytest.raises(Unavailable, match="lock timeout"):
+                other.add(a_job("mnist"))
+            patient.add(a_job("mnist"))  # when the other's time is over
+            connection.exec_driver_sql("SELECT 1")
+
+    with pytest.raises(Unavailable, match="idle-in-transaction timeout"):
+        stand_still_while_others_add()
+    assert other.get("mnist").name == "mnist"
+    for records in (patient, other, slow):
+        records.close()
+
+
+def test_closed_records_are_unavailable(database):
+    records = open_records(database)
+    records.close()
+    records.close()
+
+    with pytest.raises(Unavailable, match="has been closed"):
+        records.page()
