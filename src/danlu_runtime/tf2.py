@@ -6,11 +6,13 @@ _KERAS = "tf_keras.api._v2.keras"
 
 
 def enter(real: ModuleType) -> None:
+    from danlu_runtime import whole_checkpoints
     from danlu_runtime.activate import version_seen
     from danlu_runtime.tf1.facade import Late
 
     real.estimator = Late("tensorflow.estimator")  # type: ignore[attr-defined]
     real.compat.v1.estimator = Late("tensorflow.compat.v1.estimator")
+    whole_checkpoints.mend(real)
     real.__version__ = version_seen()  # type: ignore[attr-defined]
 
 

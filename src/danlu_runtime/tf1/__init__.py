@@ -10,7 +10,7 @@ def enter(real: ModuleType) -> ModuleType:
     """
     import numpy
 
-    from danlu_runtime import steps
+    from danlu_runtime import steps, whole_checkpoints
     from danlu_runtime.activate import version_seen
     from danlu_runtime.tf1 import (
         before_one,
@@ -36,5 +36,6 @@ def enter(real: ModuleType) -> ModuleType:
     workers.look_often()
     workers.end_synchronous_runs()
     keras.accept_old_calls()
+    whole_checkpoints.mend(real)
     steps.install()
     return Facade(real, version_seen())
