@@ -37,11 +37,13 @@ def test_depth_is_counted_outside_of_texts(body, levels):
         (b"{", "not JSON"),
         (b'{"a": NaN}', "NaN is no number"),
         (b'{"a": -Infinity}', "Infinity is no number"),
+        (b'{"a": [1e999]}', "1e999 is too large"),
+        (b'{"a": -1e999}', "-1e999 is too large"),
         (rb'{"a": "\ud800"}', "surrogate"),
         (b'{"a": ' + b"9" * 5000 + b"}", "not JSON"),
         (b"\xff\xfe\x00", "not JSON"),
     ],
-    ids=["deep", "cut", "nan", "infinity", "surrogate", "digits", "bytes"],
+    ids=["deep", "cut", "nan", "infinity", "large", "small", "surrogate", "digits", "bytes"],
 )
 def test_json_that_would_surprise_a_route_is_refused(body, words):
     with pytest.raises(Refused, match=words):

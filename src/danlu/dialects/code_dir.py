@@ -4,6 +4,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from danlu.dialects.form import Form
+from danlu.storage.names import is_name
 
 
 def boot_file_of(form: Form, code: str, service: str, field: str = "boot_file") -> str:
@@ -19,7 +20,10 @@ def boot_file_of(form: Form, code: str, service: str, field: str = "boot_file") 
 
 
 def last_level(uri: str) -> str:
-    """The service keeps only the last level of a code directory's path."""
+    """The service keeps only the last level of a code directory's path.
+
+    One that can be the name of no folder, '..' for one, is passed over.
+    """
     path = uri.split("://", 1)[-1]
     name = PurePosixPath(unquote(path) if uri.startswith("file://") else path).name
-    return "code" if not name or name.endswith((".tar.gz", ".zip")) else name
+    return "code" if not is_name(name) or name.endswith((".tar.gz", ".zip")) else name

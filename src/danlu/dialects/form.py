@@ -53,6 +53,9 @@ class Form:
 
     def text(self, field: str, default: str | None = None) -> str:
         value = self._take(field, default)
+        if isinstance(value, str) and "\0" in value:
+            self.fault(field, "holds a NUL character, which no name and no argument can.")
+            return ""
         if isinstance(value, str) and (value or default == ""):
             return value
         self.fault(field, f"must be a non-empty string, got {value!r}.")
@@ -211,7 +214,7 @@ class Form:
         return []
 
     def _check_uri(self, field: str, uri: str) -> str:
-        if uri and not URI.fullmatch(uri):
+        if uri and (not URI.fullmatch(uri) or "\0" in uri):
             self.fault(field, f"must be a URI such as obs://bucket/path, got {uri!r}.")
         return uri
 

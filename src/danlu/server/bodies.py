@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import math
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -107,7 +108,7 @@ def check_json(body: bytes, content_type: str) -> None:
     if depth(body) > DEPTH:
         raise Refused(f"The JSON is nested deeper than {DEPTH} levels.")
     try:
-        value = json.loads(body, parse_constant=_no_number)
+        value = json.loads(body, parse_constant=_no_number, parse_float=_finite)
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Refused("The JSON holds half a surrogate pair, which is no text.") from None
@@ -141,3 +142,11 @@ def depth(body: bytes) -> int:
 
 def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number in JSON")
+
+
+def _finite(text: str) -> float:
+    """A number that overflows would become Infinity, which no answer could be written with."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:20]} is too large for a number")
+    return number

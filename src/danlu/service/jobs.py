@@ -21,6 +21,7 @@ from danlu.service.draft import Ground, fill_resources, read
 from danlu.service.keys import SecretFiles, check_secrets
 from danlu.service.lines import LogView, no_attempt
 from danlu.service.planning import roles_of, tasks_of
+from danlu.service.startable import unstartable
 from danlu.settings import Settings
 from danlu.storage.archive import Limits
 from danlu.storage.locate import Stores
@@ -279,9 +280,11 @@ class Service:
         )
         if not faults.of("nodes", "cpus", "gpus", "memory", "flavor"):
             try:
-                self._executor.place(job.id, roles_of(job))
+                places = self._executor.place(job.id, roles_of(job))
             except InvalidJob as error:
                 faults.add(error.faults)
+            if not faults:
+                faults.add(unstartable(tasks_of(job, places, self._settings)))
         if not rehearsal and not faults:
             faults.add(self._ground.try_outputs(spec))
         faults.tell()

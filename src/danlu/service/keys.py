@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from danlu.dialects.form import VARIABLE
+from danlu.service.startable import LONGEST_WORD, too_long
 
 
 def check_secrets(request: Mapping[str, Any], values: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -27,6 +28,9 @@ def check_secrets(request: Mapping[str, Any], values: Mapping[str, str]) -> list
             faults.append((f"secrets.{name}", "cannot be the name of a variable of the script."))
         elif not isinstance(value, str) or "\0" in value:
             faults.append((f"secrets.{name}", "must be text without NUL characters."))
+        elif too_long(f"{name}={value}"):
+            sentence = f"is longer than the {LONGEST_WORD:,} bytes a variable can have."
+            faults.append((f"secrets.{name}", sentence))
     return faults
 
 
