@@ -1,5 +1,6 @@
 """The agents this process has started: at most one per task, outliving us if need be."""
 
+import contextlib
 import logging
 import os
 import subprocess
@@ -7,7 +8,9 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
+from danlu.executors.nursery import NURSERY, Born, Nursery
 from danlu.job.plan import Task
 
 log = logging.getLogger(__name__)
@@ -20,28 +23,36 @@ class Agents:
     """Starts agents and reaps them; ``wake`` is called when one has left.
 
     An agent is a process of its own session and keeps none of our files open, so that it lives
-    on when we are killed. One that an earlier server started is not known here.
+    on when we are killed. One that an earlier server started is not known here. Agents of ours are
+    born in a nursery; any other ``command`` is a fresh process each time.
     """
 
-    def __init__(self, home: Path, command: Sequence[str], wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        home: Path,
+        command: Sequence[str],
+        wake: Callable[[], None],
+        nursery_command: Sequence[str] = NURSERY,
+    ) -> None:
         self._home = home
         self._command = tuple(command)
         self._wake = wake
-        self._processes: dict[Key, subprocess.Popen[bytes]] = {}
+        # Agents write bytecode, whatever the server was told: it pays for all that follow.
+        self._environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        born = self._command == AGENT
+        self._nursery = Nursery(self._environment, nursery_command) if born else None
+        self._processes: dict[Key, subprocess.Popen[bytes] | Born] = {}
+
+    def prepare(self) -> None:
+        """Get ready for a task that will come soon; what goes wrong is seen when it has come."""
+        if self._nursery is not None:
+            with contextlib.suppress(OSError):
+                self._nursery.prepare()
 
     def start(self, task: Task, workspace: Path) -> None:
         workspace.mkdir(parents=True, exist_ok=True)
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         with open(workspace / "agent.log", "ab") as output:
-            process = subprocess.Popen(
-                [*self._command, *self._arguments(task)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd="/",
-                env=environment,
-                start_new_session=True,
-            )
+            process = self._born(task, output) or self._spawned(task, output)
         self._processes[key_of(task)] = process
         log.info("start agent job=%s task=%s pid=%s", task.job_id, task.name, process.pid)
         threading.Thread(
@@ -64,6 +75,26 @@ class Agents:
         for key in [key for key in self._processes if key[0] == job_id]:
             del self._processes[key]
 
+    def _born(self, task: Task, output: BinaryIO) -> Born | None:
+        """Return None where no agent can be born, for whatever reason: then one is started."""
+        try:
+            if self._nursery is not None:
+                return self._nursery.bear(self._arguments(task), output.fileno())
+        except OSError as error:
+            log.warning("no nursery error=%r", error)
+        return None
+
+    def _spawned(self, task: Task, output: BinaryIO) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [*self._command, *self._arguments(task)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd="/",
+            env=self._environment,
+            start_new_session=True,
+        )
+
     def _arguments(self, task: Task) -> Sequence[str]:
         return [
             *("--home", str(self._home)),
@@ -72,7 +103,7 @@ class Agents:
             *("--task", task.name),
         ]
 
-    def _reap(self, process: "subprocess.Popen[bytes]") -> None:
+    def _reap(self, process: "subprocess.Popen[bytes] | Born") -> None:
         process.wait()
         self._wake()
 

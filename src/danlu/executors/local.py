@@ -17,6 +17,7 @@ from danlu.executors.agents import AGENT, Agents
 from danlu.executors.api import Capacity
 from danlu.executors.capacity import faults, left, machine_capacity
 from danlu.executors.isolation import PROBE, probe
+from danlu.executors.nursery import NURSERY
 from danlu.executors.ports import Ports
 from danlu.executors.reservations import Reservations, lay_out
 from danlu.executors.rubbish import Rubbish
@@ -45,6 +46,7 @@ class LocalExecutor:
         *,
         agent_command: Sequence[str] = AGENT,
         probe_command: Sequence[str] = PROBE,
+        nursery_command: Sequence[str] = NURSERY,
     ) -> None:
         self._settings = settings
         self._probe_command = probe_command
@@ -54,7 +56,7 @@ class LocalExecutor:
         self._ports = Ports()
         self._ports.keep(_ports_of(self._reservations.places()))
         self._rubbish = Rubbish(settings.home / "rubbish")
-        self._agents = Agents(settings.home, agent_command, wake or (lambda: None))
+        self._agents = Agents(settings.home, agent_command, wake or (lambda: None), nursery_command)
         self._watches = Watches(self._agents, clock)
         self._stopping = Stopping(self._agents, self._watches, clock)
 
@@ -66,6 +68,7 @@ class LocalExecutor:
         if places is None:
             raise InvalidJob(faults(roles, self._capacity))
         with self._lock:
+            self._agents.prepare()  # whoever asks where a job would run is about to submit it
             introduced = self._introduce(places)
             self._ports.drop(_ports_of(introduced))
             return self._furnish(job_id, introduced)
