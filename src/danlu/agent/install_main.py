@@ -29,6 +29,7 @@ from danlu.agent.install_wanted import Asked, Wanted, parse
 _VERSION = 1  # of what is made; another one makes all environments anew
 _PASSED = (".git", "__pycache__")
 _ACCOUNT = re.compile(r"(\w+://)[^/\s@]+@")
+_METADATA = 4 << 20  # bytes of a METADATA that are read
 
 
 def main(step: str, folder: Path) -> None:
@@ -131,7 +132,8 @@ def runtime_packages() -> dict[str, str]:
 def _metadata(wheel: Path) -> Any:
     with zipfile.ZipFile(wheel) as archive:
         name = next(n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
-        return HeaderParser().parsestr(archive.read(name).decode("utf-8"))
+        with archive.open(name) as file:
+            return HeaderParser().parsestr(file.read(_METADATA).decode("utf-8", "replace"))
 
 
 def _holds(marker: str) -> bool:

@@ -1,14 +1,14 @@
 """Looks at code on this machine, a folder or an archive, as far as its service must be told."""
 
-import tarfile
-import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from danlu.cli.code import Code
 from danlu.cli.evidence import Seen
+from danlu.errors import Refused
 
-_FILES, _SIZE = 300, 1 << 20
+_FILES, _SIZE, _ALL = 300, 1 << 20, 16 << 20
+_UNPACKED, _MEMBERS = 1 << 30, 200_000  # of an archive; the server's own limits are settings
 
 
 def look(code: Code) -> Seen:
@@ -36,34 +36,35 @@ def _read(path: Path) -> str:
 
 
 def _archive(path: Path) -> Seen:
+    """Read it as the server will: an archive made to do harm does none here either."""
+    from danlu.storage.archive import Limits, check
+
+    room = _Room()
     try:
-        found = dict(_members(path))
-    except (OSError, EOFError, ValueError, tarfile.TarError, zipfile.BadZipFile):
+        with path.open("rb") as file:
+            found = check(file, Limits(_UNPACKED, _MEMBERS), room.takes)
+    except (OSError, Refused):
         return Seen()  # what is wrong with it is said when it is sent
-    top = top_of(found)
-    inside = {name.removeprefix(f"{top}/"): text for name, text in found.items()}
-    return Seen(frozenset(inside), {name: text for name, text in inside.items() if text})
+    start = f"{top}/" if (top := top_of(found.names)) else ""
+    texts = {name: data.decode("utf-8", "replace") for name, data in found.kept.items()}
+    return Seen(
+        frozenset(name.removeprefix(start) for name in found.names),
+        {name.removeprefix(start): text for name, text in texts.items() if text},
+    )
 
 
-def _members(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield names, and texts of the Python files near the top."""
-    if path.name.endswith(".zip"):
-        with zipfile.ZipFile(path) as packed:
-            for info in packed.infolist()[:_FILES]:
-                wanted = _is_wanted(info.filename, info.file_size)
-                yield info.filename, packed.read(info).decode("utf-8", "replace") if wanted else ""
-        return
-    with tarfile.open(path, "r:gz") as archive:
-        for number, member in enumerate(archive):
-            if number == _FILES:
-                return
-            name = member.name.removeprefix("./")
-            file = archive.extractfile(member) if _is_wanted(name, member.size) else None
-            yield name, file.read(_SIZE).decode("utf-8", "replace") if file else ""
+class _Room:
+    """Chooses the Python files near the top, as many as are quickly read."""
 
+    def __init__(self) -> None:
+        self._left = _ALL
 
-def _is_wanted(name: str, size: int) -> bool:
-    return name.endswith(".py") and size <= _SIZE and len(PurePosixPath(name).parts) <= 3
+    def takes(self, name: str, size: int) -> bool:
+        near = name.endswith(".py") and len(PurePosixPath(name).parts) <= 3
+        if not near or size > min(_SIZE, self._left):
+            return False
+        self._left -= size
+        return True
 
 
 def top_of(names: Collection[str]) -> str:
