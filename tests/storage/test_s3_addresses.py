@@ -78,7 +78,7 @@ def test_what_other_tools_find_in_the_environment_is_not_ours(
     assert all("x-amz-security-token" not in request.headers for request in service.requests)
 
 
-@pytest.mark.parametrize("name", ["botocore", "obstore"])
+@pytest.mark.parametrize("name", ["urllib3", "obstore"])
 def test_a_package_that_is_not_there_is_named(
     url: str, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -216,8 +216,8 @@ def _copy(move: Move, tally: Tally) -> None:
         if md5 != entry.etag and move.source.stat(entry.key) != entry:
             raise StorageError(say("store.changed", key=entry.key))
         # What a disk has taken needs no second look: it was told by the file itself.
-        far = isinstance(move.goal, Distant)
-        if far and md5 != written.etag and move.goal.stat(move.key) != written:
+        near = isinstance(move.goal, FileStorage)
+        if not near and md5 != written.etag and move.goal.stat(move.key) != written:
             raise StorageError(say("store.not_kept", key=move.key))
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from danlu.settings import Endpoint
 from danlu.storage.api import Entry
 from danlu.storage.s3_faults import UNTRUSTED, Fault, Passing, fault
-from danlu.storage.s3_wire import REGION, Timeouts, bucket_url, trusted
+from danlu.storage.s3_signature import REGION
+from danlu.storage.s3_wire import Timeouts, bucket_url, trusted
 
 if TYPE_CHECKING:
     from obstore import GetOptions

@@ -1,20 +1,20 @@
-"""Signed requests for any key at all, a ``//`` or a ``..`` in it too.
-
-botocore signs and sends; its client is not used: it costs as much again to make, and its own
-retries cannot be told the time.
-"""
+"""Signed requests for any key at all, a ``//`` or a ``..`` in it too, sent by urllib3."""
 
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from danlu.errors import Refused
 from danlu.settings import Endpoint
 from danlu.storage.s3_faults import UNTRUSTED, Fault, Passing, fault
+from danlu.storage.s3_signature import Signer, encoded
 
-REGION = "us-east-1"  # where none is set: what services that know no regions expect
+if TYPE_CHECKING:
+    from urllib3 import HTTPConnectionPool
+    from urllib3.response import BaseHTTPResponse
+
 PIECE = 1 << 20
 _CONNECTIONS = 32
 
@@ -55,7 +55,7 @@ def quoted(key: str) -> str:
 def trusted(endpoint: Endpoint) -> str:
     """Return the file of the authorities whose signature is good; empty: none is known.
 
-    Without one of its own a service is trusted as this machine does, by obstore and botocore alike.
+    Without one of its own a service is trusted as this machine does, by obstore and urllib3 alike.
 
     Raises:
         Refused: its own cannot be read.
@@ -81,26 +81,11 @@ class Wire:
     """Connections to one bucket. Safe for threads; not to be used after a fork."""
 
     def __init__(self, endpoint: Endpoint, bucket: str, timeouts: Timeouts) -> None:
-        # On use: 0.1 s of CPU that nobody pays whose files lie on this machine.
-        from botocore.auth import S3SigV4Auth
-        from botocore.credentials import Credentials
-        from botocore.httpsession import URLLib3Session
-
-        self._url = bucket_url(endpoint, bucket)
-        self._signer: Any = None
-        if endpoint.access_key:
-            keys = Credentials(
-                str(endpoint.access_key),
-                str(endpoint.secret_key),
-                str(endpoint.token) or None,
-            )
-            self._signer = S3SigV4Auth(keys, "s3", endpoint.region or REGION)
-        self._session: Any = URLLib3Session(
-            verify=trusted(endpoint) or True,
-            proxies=_proxies(self._url),
-            timeout=(timeouts.connect, timeouts.silence),
-            max_pool_connections=_CONNECTIONS,
-        )
+        url = urlsplit(bucket_url(endpoint, bucket))
+        self._host = url.netloc
+        self._path = url.path
+        self._signer = Signer(endpoint) if endpoint.access_key else None
+        self._pool, self._before = _connections(endpoint, url.geturl(), timeouts)
 
     def request(
         self,
@@ -116,18 +101,14 @@ class Wire:
             Fault: anything but success.
         """
         answer = self._send(method, key, query, headers, body)
-        content: bytes = answer.content
-        # botocore 1.44 takes half a body for a whole one.
-        told = answer.headers.get("Content-Length", "")
-        if method != "HEAD" and told.isdigit() and int(told) != len(content):
-            raise Passing(0, "cut off")
+        content = _content(answer)
         # Long work is answered before it is done, and such an answer may still say it failed.
         late = method in ("PUT", "POST") and b"<Error>" in content[:400]
-        status = 500 if late and answer.status_code == 200 else answer.status_code
+        status = 500 if late and answer.status == 200 else answer.status
         if status >= 300:
             raise fault(status, content.decode("utf-8", "replace"))
         found = {name.lower(): value for name, value in answer.headers.items()}
-        return Answer(answer.status_code, found, content)
+        return Answer(answer.status, found, content)
 
     def stream(self, key: str, start: int, end: int, etag: str) -> Iterator[memoryview]:
         """Yield the bytes of a range of the object that has this etag; each good until the next.
@@ -138,15 +119,15 @@ class Wire:
             Fault: anything but success; 412 where the object is another one.
         """
         headers = {"range": f"bytes={start}-{end - 1}", "if-match": f'"{etag}"'}
-        answer = self._send("GET", key, None, headers, b"", whole=False)
-        if answer.status_code >= 300:
-            raise fault(answer.status_code, _text(answer))
+        answer = self._send("GET", key, None, headers, b"")
+        if answer.status >= 300:
+            raise fault(answer.status, _text(answer))
         left = end - start
         try:
             if answer.headers.get("etag", "").strip('"') != etag:
                 raise Fault(412, "")  # not every service knows the condition
-            before = start if answer.status_code == 200 else 0  # all of it, whatever was asked for
-            for piece in _pieces(answer.raw, before + left):
+            before = start if answer.status == 200 else 0  # all of it, whatever was asked for
+            for piece in _pieces(answer, before + left):
                 wanted = piece[min(before, len(piece)) :]
                 before -= len(piece) - len(wanted)
                 left -= len(wanted)
@@ -154,9 +135,9 @@ class Wire:
                     yield wanted
         finally:
             if left:
-                answer.raw.close()
+                answer.close()
             else:
-                answer.raw.release_conn()
+                answer.release_conn()
 
     def _send(
         self,
@@ -165,42 +146,82 @@ class Wire:
         query: Mapping[str, str] | None,
         headers: Mapping[str, str] | None,
         body: bytes,
-        *,
-        whole: bool = True,
-    ) -> Any:
-        """Return botocore's answer; its body is still to come unless the ``whole`` is wanted."""
-        from botocore.awsrequest import AWSRequest
-        from botocore.exceptions import BotoCoreError, SSLError
+    ) -> "BaseHTTPResponse":
+        """Return an answer whose body is still to come."""
+        from urllib3.exceptions import HTTPError, SSLError
 
-        request = AWSRequest(
-            method, f"{self._url}/{quoted(key)}", dict(headers or {}), body, dict(query or {})
-        )
-        request.stream_output = not whole
+        path, asked = f"{self._path}/{quoted(key)}", encoded(query or {})
+        target = f"{path}?{asked}" if asked else path
+        sent = dict(headers or {})
         if self._signer:
-            self._signer.add_auth(request)
+            sent = self._signer.sign(method, self._host, path, asked, sent, body)
         try:
-            return self._session.send(request.prepare())
+            return self._pool.urlopen(
+                method,
+                self._before + target,
+                body or None,
+                {"accept-encoding": "identity", **sent},
+                retries=False,
+                redirect=False,
+                assert_same_host=False,
+                preload_content=False,
+                decode_content=False,
+            )
         except SSLError:
             raise Fault(0, UNTRUSTED) from None
-        except BotoCoreError as error:
+        except HTTPError as error:
             raise Passing(0, _reason(error)) from None
 
     def close(self) -> None:
-        self._session.close()
+        self._pool.close()
 
 
-def _text(answer: Any) -> str:
-    """Return the body of a refusal that is still to come; empty where it does not."""
+def _connections(
+    endpoint: Endpoint, url: str, timeouts: Timeouts
+) -> tuple["HTTPConnectionPool", str]:
+    """Return the connections to a service, and what a path begins with on them."""
+    # On use: time of CPU that nobody pays whose files lie on this machine.
+    import urllib3
+
+    options = {
+        "timeout": urllib3.Timeout(connect=timeouts.connect, read=timeouts.silence),
+        "maxsize": _CONNECTIONS,
+        "cert_reqs": "CERT_REQUIRED",
+        "ca_certs": trusted(endpoint) or None,
+    }
+    proxy = _proxies(url).get(urlsplit(url).scheme)
+    if not proxy:
+        return urllib3.PoolManager(**options).connection_from_url(url), ""  # type: ignore[arg-type]
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    keys = urllib3.util.make_headers(proxy_basic_auth=urllib3.util.parse_url(proxy).auth)
+    manager = urllib3.ProxyManager(proxy, proxy_headers=keys, **options)  # type: ignore[arg-type]
+    pool = manager.connection_from_url(url)
+    # A proxy is told the whole address; through TLS it carries bytes that it cannot read.
+    scheme, host = urlsplit(url)[:2]
+    return pool, f"{scheme}://{host}" if scheme == "http" else ""
+
+
+def _content(answer: "BaseHTTPResponse") -> bytes:
+    """Return the whole body. Raises Passing where it does not come to its end."""
     from urllib3.exceptions import HTTPError
 
     try:
-        content: bytes = answer.content
-    except HTTPError:
+        return answer.read()
+    except HTTPError as error:
+        raise Passing(0, _reason(error)) from None
+    finally:
+        answer.release_conn()
+
+
+def _text(answer: "BaseHTTPResponse") -> str:
+    """Return the body of a refusal that is still to come; empty where it does not."""
+    try:
+        return _content(answer).decode("utf-8", "replace")
+    except Passing:
         return ""
-    return content.decode("utf-8", "replace")
 
 
-def _pieces(raw: Any, left: int) -> Iterator[memoryview]:
+def _pieces(answer: "BaseHTTPResponse", left: int) -> Iterator[memoryview]:
     """Yield so many bytes of a body, from one buffer."""
     from http.client import HTTPException
 
@@ -208,7 +229,7 @@ def _pieces(raw: Any, left: int) -> Iterator[memoryview]:
     while left:
         try:
             # urllib3 2 has no way of its own to read into a buffer without a copy.
-            count = raw._fp.readinto(buffer[:left])
+            count = answer._fp.readinto(buffer[:left])  # type: ignore[attr-defined]
         except (OSError, HTTPException) as error:
             silent = isinstance(error, TimeoutError)
             raise Passing(0, "silence" if silent else "cut off") from None
@@ -220,9 +241,14 @@ def _pieces(raw: Any, left: int) -> Iterator[memoryview]:
 
 def _reason(error: Exception) -> str:
     """Return what happened to a connection, in a word and without the request."""
-    names = {"ReadTimeoutError": "silence", "ConnectTimeoutError": "no connection in time"}
-    name = type(error).__name__
-    return names.get(name, "no connection" if "Connect" in name or "Proxy" in name else "cut off")
+    from urllib3 import exceptions
+
+    if isinstance(error, exceptions.ReadTimeoutError):
+        return "silence"
+    if isinstance(error, exceptions.NewConnectionError | exceptions.ProxyError):
+        return "no connection"
+    late = isinstance(error, exceptions.ConnectTimeoutError)
+    return "no connection in time" if late else "cut off"
 
 
 def _proxies(url: str) -> dict[str, str]:
