@@ -8,7 +8,7 @@ import pytest
 from danlu.settings import Endpoint, Secret
 from danlu.storage.s3_signature import Signer, encoded
 
-# The examples of the reference of Amazon S3 ("Signature Calculations for the Authorization Header").
+# The examples in Amazon's reference: "Signature Calculations for the Authorization Header".
 HOST = "examplebucket.s3.amazonaws.com"
 MIDNIGHT = calendar.timegm((2013, 5, 24, 0, 0, 0))
 
