@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from danlu.errors import Refused, StorageError
 from danlu.storage.api import Entry, Storage
 from danlu.storage.etags import comparable, matches
 from danlu.storage.hands import ONE_REQUEST, Distant, by_size, hands, share
+from danlu.storage.listing import entry_of
 from danlu.storage.local import FileStorage
 from danlu.storage.locate import Location, file_uri, parse
 from danlu.storage.manifest import Progressing, Tally
@@ -213,7 +215,8 @@ def _copy(move: Move, tally: Tally) -> None:
     else:
         md5, written = _pass(move, tally)
         _check_size(move, written)
-        if md5 != entry.etag and move.source.stat(entry.key) != entry:
+        far = not isinstance(move.source, FileStorage)
+        if far and md5 != entry.etag and move.source.stat(entry.key) != entry:
             raise StorageError(say("store.changed", key=entry.key))
         # What a disk has taken needs no second look: it was told by the file itself.
         near = isinstance(move.goal, FileStorage)
@@ -229,11 +232,21 @@ def _pass(move: Move, tally: Tally) -> tuple[str, Entry]:
         return "", move.goal.write(move.key, cast("BinaryIO", pouring))
     with move.source.open(entry.key) as file:
         if entry.size > ONE_REQUEST:
-            return "", move.goal.write(move.key, cast("BinaryIO", _Passing(file, tally)))
+            written = move.goal.write(move.key, cast("BinaryIO", _Passing(file, tally)))
+            _check_steady(move, file)
+            return "", written
         data = file.read()
+        _check_steady(move, file)
     tally.add(len(data))
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
     return md5, move.goal.write(move.key, data)
+
+
+def _check_steady(move: Move, file: BinaryIO) -> None:
+    """Raise where a file of this machine was written to while it was read."""
+    near = isinstance(move.source, FileStorage)
+    if near and entry_of(move.entry.key, os.fstat(file.fileno())) != move.entry:
+        raise StorageError(say("store.changed", key=move.entry.key))
 
 
 def _check_size(move: Move, written: Entry) -> None:
