@@ -63,6 +63,10 @@ class Job:
     not_before: float = 0  # a retry waits until then
     retried: Mapping[str, int] = field(default_factory=dict)  # reason -> how often
     parent: str = ""  # the job this one is a rerun of
+    # Where several servers share the records: who took the job in, whose machine runs its tasks.
+    accepted_by: str = ""
+    runs_on: str = ""
+    fence: int = 0  # of that server's lease, when it last moved the job
     # Copies of what was used, so that a rerun means the same when they are no more.
     algorithm: Algorithm | None = None
     datasets: Mapping[str, Dataset] = field(default_factory=dict)  # by URI as it was asked for

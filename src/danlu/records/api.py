@@ -1,10 +1,11 @@
 """What is remembered of jobs, and of what jobs are made from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from danlu.job.definition import Definition
 from danlu.job.job import Job
+from danlu.job.server import Lease, Right, Server
 from danlu.job.state import JobState
 
 
@@ -17,10 +18,16 @@ class Records(Protocol):
     again, nothing was half done.
     """
 
-    def add(self, job: Job, token: str = "") -> Job:
+    def add(
+        self,
+        job: Job,
+        token: str = "",
+        check: Callable[[Sequence[Job]], None] | None = None,
+    ) -> Job:
         """Remember a new job and return it, durable against loss of power.
 
         A ``token`` seen before returns the job that came with it: a repeat is harmless.
+        ``check`` is given the living jobs and may raise; nobody adds one after it has looked.
 
         Raises:
             Conflict: another job has this name.
@@ -36,10 +43,11 @@ class Records(Protocol):
             NotFound: there is none, with near names; or several fit, which are named.
         """
 
-    def save(self, job: Job) -> Job | None:
+    def save(self, job: Job, right: Right | None = None) -> Job | None:
         """Write a job back if nobody wrote it since it was read; None when somebody did.
 
         The returned job has the next version. A job that was removed counts as written.
+        With a ``right``: also None, and nothing is written, when it does not hold (any more).
         """
 
     def living(self) -> Sequence[Job]:
@@ -76,5 +84,17 @@ class Records(Protocol):
 
     def undefine(self, kind: str, name: str, version: int | None = None) -> None:
         """Forget one version, or every one. Raises as :meth:`definition` does."""
+
+    def take(self, server: str, seconds: float, *, host: str = "", url: str = "") -> Lease:
+        """Give a server the right to move jobs, for so long; any it had before has ended."""
+
+    def renew(self, lease: Lease, seconds: float) -> bool:
+        """Let a lease hold so long from now; False when it has ended, for good."""
+
+    def servers(self) -> Sequence[Server]:
+        """Return every server that ever held a lease, by name."""
+
+    def agree(self, name: str, value: str) -> str:
+        """Return what all servers hold to: the value that was offered first."""
 
     def close(self) -> None: ...

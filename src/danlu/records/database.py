@@ -22,5 +22,8 @@ class Database(Protocol):
         of power.
         """
 
+    def now(self, connection: Connection) -> float:
+        """The one clock of everybody who uses this database; Unix time."""
+
     def close(self) -> None:
         """Wait for the write under way and close. Closing twice is no error."""

@@ -1,13 +1,15 @@
 """Jobs and definitions in memory, for tests that need no disk."""
 
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from danlu.errors import Conflict
 from danlu.job.definition import Definition
 from danlu.job.job import Job
+from danlu.job.server import Lease, Right, Server
 from danlu.job.state import JobState
 from danlu.records.lookup import no_definition, only, taken
 
@@ -15,18 +17,28 @@ from danlu.records.lookup import no_definition, only, taken
 class MemoryRecords:
     """See :class:`danlu.records.api.Records`; gone with the process."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._servers: dict[str, Server] = {}  # here ``left`` is when the lease ends
+        self._agreed: dict[str, str] = {}
         self._jobs: dict[str, Job] = {}
         self._tokens: dict[str, str] = {}
         self._defined: list[Definition] = []
         self._removed: set[tuple[str, str, int]] = set()
         self._lock = threading.Lock()
 
-    def add(self, job: Job, token: str = "") -> Job:
+    def add(
+        self,
+        job: Job,
+        token: str = "",
+        check: Callable[[Sequence[Job]], None] | None = None,
+    ) -> Job:
         with self._lock:
             known = self._jobs.get(self._tokens.get(token, ""))
             if known is not None:
                 return known
+            if check is not None:
+                check(self._living())
             if any(other.name == job.name for other in self._jobs.values()):
                 raise taken(job.name)
             if job.id in self._jobs:
@@ -53,8 +65,10 @@ class MemoryRecords:
         found = only(reference, [(j.id, j.name) for j in fits], [j.name for j in jobs])
         return next(job for job in fits if job.id == found)
 
-    def save(self, job: Job) -> Job | None:
+    def save(self, job: Job, right: Right | None = None) -> Job | None:
         with self._lock:
+            if right is not None and not self._holds(right):
+                return None
             known = self._jobs.get(job.id)
             if known is None or known.version != job.version:
                 return None
@@ -63,8 +77,7 @@ class MemoryRecords:
 
     def living(self) -> Sequence[Job]:
         with self._lock:
-            found = [job for job in self._jobs.values() if not job.state.final]
-        return tuple(sorted(found, key=lambda job: (-job.spec.priority, job.created, job.id)))
+            return self._living()
 
     def page(
         self, *, states: Sequence[JobState] = (), name: str = "", limit: int = 50, before: str = ""
@@ -119,8 +132,42 @@ class MemoryRecords:
                 if version in (None, found.version):
                     self._removed.add((kind, name, found.version))
 
+    def take(self, server: str, seconds: float, *, host: str = "", url: str = "") -> Lease:
+        with self._lock:
+            fence = self._servers[server].fence + 1 if server in self._servers else 1
+            self._servers[server] = Server(server, fence, self._clock() + seconds, host, url)
+            return Lease(server, fence)
+
+    def renew(self, lease: Lease, seconds: float) -> bool:
+        with self._lock:
+            if not self._holds(Right(lease)):
+                return False
+            known = self._servers[lease.server]
+            self._servers[lease.server] = replace(known, left=self._clock() + seconds)
+            return True
+
+    def servers(self) -> Sequence[Server]:
+        with self._lock:
+            known = sorted(self._servers.values(), key=lambda server: server.name)
+            return tuple(replace(server, left=server.left - self._clock()) for server in known)
+
+    def agree(self, name: str, value: str) -> str:
+        with self._lock:
+            return self._agreed.setdefault(name, value)
+
     def close(self) -> None:
         """Nothing to close: what was remembered can still be read."""
+
+    def _living(self) -> Sequence[Job]:
+        found = [job for job in self._jobs.values() if not job.state.final]
+        return tuple(sorted(found, key=lambda job: (-job.spec.priority, job.created, job.id)))
+
+    def _holds(self, right: Right) -> bool:
+        now, mine = self._clock(), self._servers.get(right.lease.server)
+        if mine is None or mine.fence != right.lease.fence or mine.left <= now:
+            return False
+        other = self._servers.get(right.over)
+        return other is None or other.left + right.since <= now
 
     def _there(self, kind: str) -> list[Definition]:
         return [

@@ -92,6 +92,10 @@ class PostgresDatabase:
             lock(connection, _UPGRADING)
             yield connection
 
+    def now(self, connection: Connection) -> float:
+        told = connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())")
+        return float(told.scalar_one())
+
     def close(self) -> None:
         self._closed = True
         self._engine.dispose()

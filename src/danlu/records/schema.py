@@ -35,6 +35,21 @@ definitions = Table(
     Column("created", Float, nullable=False),
     Column("document", Text),  # null: removed, so that its number is not given again
 )
+servers = Table(
+    "servers",
+    metadata,
+    Column("name", Word, primary_key=True),
+    Column("fence", Integer, nullable=False),
+    Column("until", Float, nullable=False),  # its lease, on the clock of the database
+    Column("host", Text, nullable=False),
+    Column("url", Text, nullable=False),
+)
+agreements = Table(
+    "agreements",
+    metadata,
+    Column("name", Word, primary_key=True),
+    Column("value", Text, nullable=False),
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +57,7 @@ class Schema:
     """A row of migrations and the last of them. Revisions are numbers of four digits."""
 
     migrations: str = "danlu.records:migrations"
-    head: str = "0002"
+    head: str = "0003"
 
 
 def foreign(place: str, tables: Collection[str], cure: str) -> Refused:

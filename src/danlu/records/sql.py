@@ -1,7 +1,7 @@
 """Jobs and definitions in a database that speaks SQL: what each operation says to it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ from sqlalchemy import Connection, Select, func, or_, select
 from danlu.errors import Conflict
 from danlu.job.definition import Definition
 from danlu.job.job import Job
+from danlu.job.server import Lease, Right, Server
 from danlu.job.state import LIVING, JobState
 from danlu.job.wire import from_wire, to_wire
-from danlu.records import definitions
+from danlu.records import definitions, leases
 from danlu.records.database import Database
 from danlu.records.lookup import SHOWN, only, taken
 from danlu.records.schema import Schema, jobs
@@ -52,11 +53,18 @@ class SqlRecords:
         self._database = database
         self._living: tuple[Job, ...] = ()  # as last read
 
-    def add(self, job: Job, token: str = "") -> Job:
+    def add(
+        self,
+        job: Job,
+        token: str = "",
+        check: Callable[[Sequence[Job]], None] | None = None,
+    ) -> Job:
         with self._database.writing(new=True) as connection:
             known = _with_token(connection, token)
             if known is not None:
                 return known
+            if check is not None:
+                check(self.living())
             same = or_(jobs.c.name == job.name, jobs.c.id == job.id)
             for row in connection.execute(select(jobs.c.id, jobs.c.name).where(same)):
                 raise taken(job.name) if row.name == job.name else _id_taken(job.id)
@@ -84,10 +92,12 @@ class SqlRecords:
         # Removed between two statements: what is said of a job that never was is true again.
         return self.get(reference) if document is None else _job(document)
 
-    def save(self, job: Job) -> Job | None:
+    def save(self, job: Job, right: Right | None = None) -> Job | None:
         written = replace(job, version=job.version + 1)
         unchanged = (jobs.c.id == job.id) & (jobs.c.version == job.version)
         with self._database.writing() as connection:
+            if right is not None and not self._holds(connection, right):
+                return None
             statement = jobs.update().where(unchanged).values(**_columns(written))
             changed = connection.execute(statement).rowcount
         return written if changed else None
@@ -135,8 +145,28 @@ class SqlRecords:
         with self._database.writing() as connection:
             definitions.remove(connection, kind, _storable(name), version)
 
+    def take(self, server: str, seconds: float, *, host: str = "", url: str = "") -> Lease:
+        with self._database.writing(new=True) as connection:
+            now = self._database.now(connection)
+            return leases.take(connection, now, server, seconds, host, url)
+
+    def renew(self, lease: Lease, seconds: float) -> bool:
+        with self._database.writing() as connection:
+            return leases.renew(connection, self._database.now(connection), lease, seconds)
+
+    def servers(self) -> Sequence[Server]:
+        with self._database.reading() as connection:
+            return leases.listed(connection, self._database.now(connection))
+
+    def agree(self, name: str, value: str) -> str:
+        with self._database.writing(new=True) as connection:
+            return leases.agree(connection, name, value)
+
     def close(self) -> None:
         self._database.close()
+
+    def _holds(self, connection: Connection, right: Right) -> bool:
+        return leases.holds(connection, lambda: self._database.now(connection), right)
 
 
 def _with_token(connection: Connection, token: str) -> Job | None:

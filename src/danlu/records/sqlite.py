@@ -8,6 +8,7 @@ revision is read with plain SQL.
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -59,6 +60,9 @@ class SqliteDatabase:
                 connection.commit()
         finally:
             self._writer.release()
+
+    def now(self, connection: Connection) -> float:
+        return time.time()
 
     def close(self) -> None:
         with self._writer:

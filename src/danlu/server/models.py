@@ -81,6 +81,9 @@ class JobSummary(BaseModel):
     not_before: float
     retried: Mapping[str, int]
     parent: str
+    accepted_by: str
+    runs_on: str
+    fence: int
     algorithm: Algorithm | None
     datasets: Mapping[str, Dataset]
     history: tuple[Change, ...]
@@ -209,10 +212,20 @@ class CodeView(BaseModel):
     uri: str
 
 
+class NodeView(BaseModel):
+    host: str
+    cpus: float
+    memory: int
+    gpus: int
+
+
 class CapacityView(BaseModel):
+    """``nodes`` of a cluster; empty where the server's machine is all there is."""
+
     cpus: float
     memory: int
     gpus: tuple[str, ...]
+    nodes: tuple[NodeView, ...] = ()
 
 
 class HelloView(BaseModel):

@@ -16,6 +16,7 @@ from danlu.job.job import Job, new_id
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState, Reason
 from danlu.records.api import Records
+from danlu.testing.leases import LeasesContract
 
 _seconds = itertools.count(1_700_000_000)
 
@@ -27,7 +28,7 @@ def a_job(name: str, *, priority: int = 0, state: JobState = JobState.QUEUED, id
     return Job(id or new_id(created), name, spec, created, state=state)
 
 
-class RecordsContract:
+class RecordsContract(LeasesContract):
     @pytest.fixture
     def reopen(self) -> Callable[[Records], Records]:
         """Close a store and open what it left."""
