@@ -7,7 +7,8 @@ import pytest
 
 import moxing as mox
 from danlu.storage import paths
-from danlu.testing.s3_service import Request, error
+from danlu.storage.hands import ONE_REQUEST
+from danlu.testing.s3_service import Request, Stored, error
 
 FILES = {"a.txt": "1", "deep/b.txt": "22", "deep/er/c": "333"}
 
@@ -233,6 +234,18 @@ def test_several_files_are_on_their_way_at_once(own_store, here, monkeypatch):
     mox.file.copy_parallel(here, "obs://bucket/x", threads=4)
 
     assert len(mox.file.list_directory("obs://bucket/x")) == 8
+
+
+def test_a_large_object_comes_in_ranges_and_whole(service, served, here):
+    data = bytes(range(256)) * (ONE_REQUEST // 256) + b"the rest"
+    service.buckets["bucket"]["top/large"] = Stored(data, "whole", {})
+    (here / "to").mkdir()
+
+    mox.file.copy_parallel(served, str(here / "to"))
+
+    assert (here / "to/large").read_bytes() == data
+    assert any("range" in request.headers for request in service.requests)
+    assert [path.name for path in (here / "to").iterdir()] == ["large"]
 
 
 def test_a_directory_is_listed_once(service, served, here):

@@ -19,6 +19,7 @@ from danlu.storage.local import FileStorage
 from danlu.storage.locate import Location
 from danlu.storage.names import temporary
 from danlu.storage.paths_place import place as location_of
+from danlu.storage.pour import Pour, Streaming, worthwhile
 from moxing.framework.file import trees
 from moxing.framework.file.errors import MoxFileRespException, Response, refusal
 from moxing.framework.file.trees import Item
@@ -152,9 +153,14 @@ def _download(start: Side, entry: Entry, target: str) -> None:
         return
     storage = cast("Location", start.location).storage
     with _appearing(target) as unfinished:
-        with storage.open(entry.key) as source, open(unfinished, "wb") as file:
-            shutil.copyfileobj(source, file, _CHUNK)
-            size = file.tell()
+        with open(unfinished, "w+b") as file:
+            if worthwhile(storage, entry):
+                Pour(cast("Streaming", storage), entry).pour(file.fileno())
+            else:
+                with storage.open(entry.key) as source:
+                    shutil.copyfileobj(source, file, _CHUNK)
+                file.flush()
+            size = os.fstat(file.fileno()).st_size
         if size != entry.size:
             raise StorageError(f"Of {entry.key!r}, {size} of {entry.size} bytes came.")
         if entry.modified:
