@@ -3,16 +3,19 @@
 ``connect()`` is the door for programs; everything behind it is loaded when it is called.
 """
 
-from typing import TYPE_CHECKING, Any
-
+# Not from typing: every Python of a task imports this first, and a script may have a module of
+# that name, or of one that typing needs.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from danlu.client import connect
 
 __all__ = ["__version__", "connect"]
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name == "connect":
         from danlu.client import connect
 

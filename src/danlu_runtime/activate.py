@@ -24,6 +24,7 @@ _STORES = {
 _OUR_LEVEL = "02"
 
 finder = Finder()
+_leaves = False
 
 
 def start() -> None:
@@ -31,8 +32,10 @@ def start() -> None:
     version = os.environ.get(TENSORFLOW, "")
     if finder in sys.meta_path or not (version or os.environ.get(CODE)):
         return
+    from danlu_runtime import cards
     from danlu_runtime.old import AFTER, SERVED, amend_loaded
 
+    cards.keep_to_own()
     amend_loaded()
     finder.amend(AFTER)
     finder.served.update(SERVED)
@@ -58,10 +61,30 @@ def is_first_generation(version: str) -> bool:
     return version.partition(".")[0] in ("0", "1")
 
 
+def _comes_with_keras_2(version: str) -> bool:
+    numbers = [int(part) if part.isdigit() else 0 for part in version.split(".")[:2]]
+    return tuple(numbers) < _KERAS_3
+
+
 def version_seen() -> str:
     """Return what the script sees: who asks for ``1.14`` means 1.14.0, and scripts compare it."""
     version = os.environ[TENSORFLOW]
     return version if version.count(".") > 1 else f"{version}.0"
+
+
+def settle(version: str) -> None:
+    """Set the variables that must be there when TensorFlow is loaded, unless the user did."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", _OUR_LEVEL)
+    if _comes_with_keras_2(version):
+        os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+
+
+def leave_last() -> None:
+    """To be called before anybody else registers an end of the process: so ours is the last."""
+    global _leaves
+    if not _leaves:
+        _leaves = True
+        atexit.register(_leave)
 
 
 def _leave() -> None:
@@ -73,17 +96,13 @@ def _leave() -> None:
 def _choose(version: str) -> None:
     # Only where the user asked for nothing: ``-e TF_CPP_MIN_LOG_LEVEL=0`` shows everything.
     quiet = os.environ.get("TF_CPP_MIN_LOG_LEVEL", _OUR_LEVEL) == _OUR_LEVEL
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", _OUR_LEVEL)
+    settle(version)
     finder.amend(_STORES)
-    atexit.register(_leave)  # before all others: so it is called after them
+    leave_last()
     if is_first_generation(version):
-        os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
         finder.amend({"tensorflow": "danlu_runtime.tf1:enter"})
         finder.resolvers["tensorflow"] = "danlu_runtime.tf1.paths:resolve"
     else:
-        numbers = [int(part) if part.isdigit() else 0 for part in version.split(".")[:2]]
-        if tuple(numbers) < _KERAS_3:
-            os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
         finder.amend({"tensorflow": "danlu_runtime.tf2:enter"})
         finder.resolvers["tensorflow"] = "danlu_runtime.tf2:resolve"
     finder.resolvers["tensorflow_estimator"] = "danlu_runtime.tf1.estimator:resolve"

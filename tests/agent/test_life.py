@@ -274,7 +274,7 @@ def test_the_environment_of_a_script_is_clean(bench, monkeypatch):
     assert env["PYTHONUNBUFFERED"] == "1"
     assert {name for name in env if name.startswith("DANLU_")} == {
         *("DANLU_TASK", "DANLU_JOB_ID", "DANLU_JOB_NAME", "DANLU_ATTEMPT", "DANLU_BOX"),
-        *("DANLU_CODE", "DANLU_PACKAGES", "DANLU_STORE"),
+        *("DANLU_CODE", "DANLU_PACKAGES", "DANLU_STORE", "DANLU_CARDS"),
     }
     assert "PYTHONDONTWRITEBYTECODE" not in env
 

@@ -1,5 +1,7 @@
 """Jobs of several tasks whose scripts need no TensorFlow: ports, peers, ends, cards and threads."""
 
+import json
+import os
 import socket
 
 BINDS = """
@@ -24,7 +26,7 @@ def begin(person, script, *more):
     given = ("--train-url", person.folder / "out", "-p", f"folder={person.folder}", *more)
     words = ("run", person.script(script), "--dialect", "dls", "--nodes", "2", "--name", "two")
     person.types(*words, *given, "--detach")
-    person.waits_for(lambda: person.asks("show", "two")["state"] == "running")
+    person.waits_for(lambda: person.asks("show", "two")["state"] not in ("queued", "starting"))
     return {task["place"]["role"] + str(task["place"]["index"]): task
             for task in person.asks("show", "two")["plan"]}  # fmt: skip
 
@@ -40,3 +42,33 @@ def test_a_port_that_a_stranger_takes_before_the_script_costs_one_attempt(person
     assert (view["state"], view["attempt"]) == ("succeeded", 2)
     assert view["retried"] == {"port_taken": 1}
     assert view["plan"][1]["place"]["port"] != port
+
+
+SHOWS = """
+import json, os, sys
+
+told = dict(word[2:].split("=", 1) for word in sys.argv[1:])
+names = ("CUDA_VISIBLE_DEVICES", "DANLU_CARDS", "OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
+shown = {name: os.environ.get(name) for name in names}
+print(json.dumps({"task": told["job_name"] + told["task_index"], **shown}), flush=True)
+if told["job_name"] == "ps":
+    __import__("time").sleep(600)
+"""
+
+
+def test_every_task_has_cards_and_threads_of_its_own(person):
+    """Four cards, two for each node: the parameter servers have none."""
+    person.env["DANLU_GPUS"] = "4,5,6,7"
+    begin(person, SHOWS, "--gpus", "2", "-e", "OMP_NUM_THREADS=3")
+    person.types("wait", "two")
+
+    lines = person.types("logs", "two").stdout.splitlines()
+    shown = [json.loads(line[line.index("{") :]) for line in lines if '{"task"' in line]
+    assert {each.pop("task"): each["CUDA_VISIBLE_DEVICES"] for each in shown} == {
+        "ps0": "", "ps1": "", "worker0": "4,5", "worker1": "6,7",
+    }  # fmt: skip
+    cores = len(os.sched_getaffinity(0))
+    for each in shown:
+        assert each["DANLU_CARDS"] == each["CUDA_VISIBLE_DEVICES"]
+        assert each["OMP_NUM_THREADS"] == "3"  # the user's own
+        assert cores == 1 or each["TF_NUM_INTRAOP_THREADS"] == str(cores // 2)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import danlu
 from danlu.agent import stores
+from danlu.agent.share import thread_pools
+from danlu.job import cards
 from danlu.job.plan import Task
 from danlu.settings import Settings
 from danlu.taskdir.process import MARK, mark
@@ -41,6 +43,7 @@ def child_environment(
     kept = {name: value for name, value in own.items() if _is_kept(name)}
     packages = [*filter(None, [installed]), f"{box}/{PACKAGES}"]
     given = task.command.env.get("PYTHONPATH", "")
+    own_cards = ",".join(task.place.gpus)
     programs = [os.path.dirname(sys.executable), *(f"{folder}/bin" for folder in packages)]
     return {
         **kept,
@@ -50,12 +53,14 @@ def child_environment(
         "PIP_TARGET": f"{box}/{PACKAGES}",
         "TERM": "dumb",
         "PYTHONUNBUFFERED": "1",
-        "CUDA_VISIBLE_DEVICES": ",".join(task.place.gpus),
+        **thread_pools(task.place, len(os.sched_getaffinity(0))),
         **stores.preset(settings, task, box, theirs),
         **theirs,
         **stores.corrected(settings, task, theirs),
         **stores.our_variables(settings),
         "PYTHONPATH": ":".join(filter(None, [str(STARTUP), given])),
+        cards.OWN: own_cards,
+        cards.NAME: cards.within(own_cards, theirs.get(cards.NAME, own_cards)),
         "DANLU_PACKAGES": "\n".join(packages),  # a folder may have any other mark in its name
         MARK: mark(task.job_id, task.attempt, task.name),
         "DANLU_JOB_ID": task.job_id,

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from danlu_runtime import cards as visible
 from danlu_runtime.modelmaker.functions import Functions, bind
 from danlu_runtime.modelmaker.placement import with_files_here
 from danlu_runtime.notes import say
@@ -58,7 +59,7 @@ def last_step(params: Mapping[str, Any]) -> int | None:
 
 def cards() -> int:
     """Return the number of cards of this process."""
-    shown = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    shown = visible.seen() or ""
     return len([one for one in shown.split(",") if one.strip() and not one.startswith("-")])
 
 

@@ -1,0 +1,39 @@
+import pytest
+
+from danlu.agent.share import thread_pools
+from danlu.job.plan import Place
+
+TWO = {"ps": ("127.0.0.1:1", "127.0.0.1:2"), "worker": ("127.0.0.1:3", "127.0.0.1:4")}
+MANY = {"worker": tuple(f"127.0.0.1:{port}" for port in range(9))}
+ELSEWHERE = {"worker": ("10.0.0.1:1", "10.0.0.2:1"), "ps": ("10.0.0.1:2", "10.0.0.2:2")}
+
+
+@pytest.mark.parametrize(
+    ("place", "cores", "inside", "between"),
+    [
+        (Place("worker", 0, peers=TWO), 8, 4, 4),
+        (Place("ps", 1, cpus=0, peers=TWO), 8, 4, 4),
+        (Place("worker", 0, peers=TWO), 2, 1, 2),
+        (Place("worker", 0, peers=MANY), 4, 1, 2),
+        (Place("worker", 0, cpus=3, peers=TWO), 8, 3, 3),
+        (Place("worker", 0, cpus=2.5), 8, 3, 3),
+    ],
+)
+def test_a_task_has_as_many_threads_as_its_share_of_the_cores(place, cores, inside, between):
+    assert thread_pools(place, cores) == {
+        "OMP_NUM_THREADS": str(inside),
+        "TF_NUM_INTRAOP_THREADS": str(inside),
+        "TF_NUM_INTEROP_THREADS": str(between),
+    }
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        Place("worker", 0),
+        Place("worker", 0, cpus=16),
+        Place("worker", 0, host="10.0.0.1", peers=ELSEWHERE),
+    ],
+)
+def test_a_task_that_has_all_cores_is_told_nothing(place):
+    assert thread_pools(place, 8) == {}
