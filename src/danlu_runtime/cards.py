@@ -12,8 +12,11 @@ _NAME = os.fsencode(NAME)
 
 
 def keep_to_own() -> None:
-    """Do so from now on, for what was set already too; nothing outside of a task."""
-    if os.environ.get(OWN) is None or getattr(os.putenv, "danlu", False):
+    """Do so from now on, for what was set already too.
+
+    The task may come later: a process that waits for one has no cards yet.
+    """
+    if getattr(os.putenv, "danlu", False):
         return
     put, unset = os.putenv, os.unsetenv
 
