@@ -32,7 +32,7 @@ class Bodies:
         measured = _Measured(receive, limit, self.patience)
         try:
             headers = Headers(scope=scope)
-            _check_length(headers.get("content-length"), limit)
+            _check_length(headers, limit)
             if not upload:
                 body = await measured.whole()
                 if body:
@@ -88,8 +88,12 @@ class _Measured:
         self._again.append({"type": "http.request", "body": body, "more_body": False})
 
 
-def _check_length(header: str | None, limit: int) -> None:
-    if header is not None and header.isdecimal() and int(header) > limit:
+def _check_length(headers: Headers, limit: int) -> None:
+    length = headers.get("content-length")
+    if length is not None and "transfer-encoding" in headers:
+        # A proxy in between might believe the other one, and see two requests where we see one.
+        raise Refused("A body has Content-Length or Transfer-Encoding, not both.")
+    if length is not None and length.isdecimal() and int(length) > limit:
         raise _too_large(limit)
 
 

@@ -66,10 +66,12 @@ class Guard:
                 f"The Host {host!r} is not one of this server's.",
                 hint="Add it to the setting allowed_hosts if it is meant.",
             )
-        origin = headers.get("origin")
-        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-            raise WrongPlace(f"A page of {origin!r} may not call this server.")
-        authorization = headers.get("authorization")
+        for origin in headers.getlist("origin"):
+            if origin not in (f"http://{host}", f"https://{host}"):
+                raise WrongPlace(f"A page of {origin!r} may not call this server.")
+        # Of two, one reader might take the first and another one the last.
+        given = headers.getlist("authorization")
+        authorization = ", ".join(given) if given else None
         if authorization is None and (scope["method"], scope["path"]) == ("GET", HELLO):
             return False
         if not self.auth.accepts(authorization or ""):
