@@ -1,4 +1,7 @@
-"""What Linux lets a program be started with: told when a job is submitted, not when it starts."""
+"""What Linux lets a program be started with: told when a job is submitted, not when it starts.
+
+Arguments of a script are not counted: they reach it through a file, however long they are.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,47 +9,35 @@ from danlu.job.plan import Command, Task
 
 LONGEST_WORD = (128 << 10) - 1  # MAX_ARG_STRLEN, without the NUL at its end
 MOST_WORDS = 1536 << 10  # of the 2 MiB for all: the rest is for what the machine itself adds
-_SHOWN = 40
 
 
 def unstartable(tasks: Iterable[Task]) -> Iterator[tuple[str, str]]:
     """Yield what is too long in the commands of a job: field and sentence."""
-    for command in {id(task.command): task.command for task in tasks}.values():
-        yield from _long_words(command)
-        total = sum(map(_size, _words(command)))
-        if total > MOST_WORDS:
-            sentence = (
-                f"arguments and variables have {total:,} bytes together, a program takes "
-                f"{MOST_WORDS:,}; put them into a file of the code or of an input."
-            )
-            yield "parameters", sentence
+    for task in tasks:
+        yield from _too_long(task.command)
 
 
 def too_long(text: str) -> bool:
-    """Tell whether a text fits into no argument and no variable."""
+    """Tell whether a text fits into no variable and no command."""
     return _size(text) > LONGEST_WORD
 
 
-def _long_words(command: Command) -> Iterator[tuple[str, str]]:
-    for word in (*command.args, command.before, command.after):
-        if too_long(word):
-            yield "parameters", f"the argument {word[:_SHOWN]!r}… {_has(word)}"
-    for name, value in command.env.items():
-        if too_long(f"{name}={value}"):
-            yield f"env.{name}", f"the variable {_has(value)}"
+def _too_long(command: Command) -> Iterator[tuple[str, str]]:
+    for field, text in (("prepare_command", command.before), ("finish_command", command.after)):
+        if too_long(text):
+            yield field, f"has {_size(text):,} bytes, Linux takes {LONGEST_WORD:,}."
+    variables = {name: f"{name}={value}" for name, value in command.env.items()}
+    for name, text in variables.items():
+        if too_long(text):
+            sentence = f"the variable has {_size(text):,} bytes, Linux takes {LONGEST_WORD:,}"
+            yield f"env.{name}", f"{sentence}; {_INSTEAD}"
+    total = sum(map(_size, variables.values()))
+    if total > MOST_WORDS:
+        sentence = f"all variables together have {total:,} bytes, a program takes {MOST_WORDS:,}"
+        yield "env", f"{sentence}; {_INSTEAD}"
 
 
-def _has(text: str) -> str:
-    return (
-        f"has {_size(text):,} bytes, Linux takes {LONGEST_WORD:,}; "
-        "put it into a file of the code or of an input."
-    )
-
-
-def _words(command: Command) -> Iterator[str]:
-    yield from command.args
-    for name, value in command.env.items():
-        yield f"{name}={value}"
+_INSTEAD = "put what is so long into a file of the code or of an input."
 
 
 def _size(text: str) -> int:
