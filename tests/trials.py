@@ -22,10 +22,14 @@ COUNT, SEED, RESULTS = "CHAOS_COUNT", "CHAOS_SEED", "CHAOS_RESULTS"
 def tried(quick: int, long: int, *, timeout: float = 3600) -> Callable[..., Any]:
     """Run a test with ``count``: few times in every run, many times in the long ones."""
     many = int(os.environ.get(COUNT) or long)
+    patient = pytest.mark.timeout(300)
     marks = [pytest.mark.long, pytest.mark.timeout(timeout)]
     return pytest.mark.parametrize(
         "count",
-        [pytest.param(quick, id="quick"), pytest.param(many, marks=marks, id="long")],
+        [
+            pytest.param(quick, marks=[patient], id="quick"),
+            pytest.param(many, marks=marks, id="long"),
+        ],
     )
 
 

@@ -83,20 +83,6 @@ def test_pictures_are_learned_evaluated_exported_and_predicted(person):
     }  # fmt: skip
 
 
-def test_a_training_that_is_killed_goes_on_from_its_last_checkpoint(person):
-    home = place(person, "slow")
-
-    done = person.types(
-        "run", home / "code", "--dialect", "dls", "--boot-file", "train.py", "--name", "slow",
-        "--train-url", home / "out", "--retries", "1", "-p", "die_at=110",
-    )  # fmt: skip
-
-    # Killed in step 110: everything after the checkpoint of step 100 is trained again.
-    assert re.search(r"Restoring parameters from \S*model\.ckpt-100\b", done.stdout)
-    assert (home / "out" / "model.ckpt-300.index").exists()
-    assert person.asks("show", "slow")["attempt"] == 2
-
-
 def test_two_losses_train_two_networks_and_a_log_dir_may_be_in_the_store(person):
     home = place(person, "gan")
 

@@ -1,0 +1,130 @@
+"""A trainer is killed at any step: what is lost is less than a checkpoint's worth of steps."""
+
+import json
+import os
+import shutil
+import signal
+import struct
+import time
+from pathlib import Path
+
+import pytest
+
+from danlu.client import bundle, connect
+from trials import tried
+
+PROGRAMS = Path(__file__).with_name("programs")
+STEPS, INTERVAL = 60, 10
+OUT = {"train_url": "obs://bucket/out"}
+STYLES = {
+    "kdl": {"module": "trainer.task", "job_args": "--checkpoint_path=ks3://bucket/out"},
+    "modelarts": {"boot_file": "train.py", **OUT},
+    "dls": {"boot_file": "train.py", **OUT},
+    "ti": {"entry_point": "train.py", "output_path": "cos://bucket/out"},
+    "modelmaker": {
+        "model_file": "train.py",
+        "parameters": {"train_max_steps": STEPS, "save_checkpoints_steps": INTERVAL},
+    },
+}
+
+
+@pytest.fixture
+def upload(settings, tmp_path):
+    """Return a function that brings the program of a style to the server."""
+
+    def bring(client, style):
+        code = tmp_path / "code"
+        if (PROGRAMS / style).is_dir():
+            shutil.copytree(PROGRAMS / style, code)
+        else:
+            code.mkdir()
+            shutil.copy(PROGRAMS / f"{style}.py", code / "train.py")
+        shutil.copy(PROGRAMS / "ledger.py", code / "trainer" if style == "kdl" else code)
+        archive, _ = bundle.pack(bundle.select(code, settings))
+        uri = client.upload_code(archive)
+        archive.unlink()
+        return uri
+
+    return bring
+
+
+class Ledger:
+    """What a program wrote down of one job, all attempts of it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def steps(self, attempt):
+        """Return pairs of step and process."""
+        words = (line.split() for line in self._lines())
+        return [(int(w[2]), int(w[3])) for w in words if w[:2] == ["step", str(attempt)]]
+
+    def ends(self):
+        return [float(line.split()[1]) for line in self._lines() if line.startswith("end ")]
+
+    def _lines(self):
+        # The last line may be half written by who is killed just now.
+        text = self.path.read_text() if self.path.exists() else ""
+        return text[: text.rfind("\n") + 1].splitlines()
+
+
+def exact_result():
+    """Return what the steps give where none is lost: momentum 0.5, a slope of one."""
+    weight = speed = 0.0
+    for _ in range(STEPS):
+        speed = _single(0.5 * speed + 1)
+        weight = _single(weight + speed)
+    return weight
+
+
+def _single(value):
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def trains_until(step, ledger):
+    """Return the process that trains, once it has trained so far."""
+    deadline = time.monotonic() + 300
+    while not (trained := [pid for at, pid in ledger.steps(1) if at >= step]):
+        assert time.monotonic() < deadline, "it does not train"
+        time.sleep(0.005)
+    return trained[0]
+
+
+def request_of(style, code, ledger):
+    """Return a job with outputs of its own."""
+    told = json.dumps({"dialect": style, "code": code, **STYLES[style]})
+    return {
+        **json.loads(told.replace("bucket/out", f"bucket/{ledger.path.name}")),
+        "env": {"LEDGER": str(ledger.path)},
+    }
+
+
+@pytest.mark.parametrize("style", STYLES)
+@tried(quick=1, long=20, timeout=5400)
+def test_a_killed_trainer_goes_on_from_its_last_checkpoint(
+    settings, tmp_path, upload, chance, measured, style, count
+):
+    client = connect(settings)
+    code = upload(client, style)
+    lost, results = [], []
+    for number in range(count):
+        ledger = Ledger(tmp_path / f"ledger-{number}")
+        job = client.submit(request_of(style, code, ledger))["id"]
+        trainer = trains_until(chance.randint(1, STEPS - 5), ledger)
+
+        # Now and then it is the agent, and the kernel ends its script.
+        os.kill(agent_of(settings, job) if number % 4 == 3 else trainer, signal.SIGKILL)
+
+        view = client.wait(job, timeout=600)
+        assert (view["state"], view["attempt"]) == ("succeeded", 2), view
+        last, first = ledger.steps(1)[-1][0], ledger.steps(2)[0][0]
+        lost.append(last - (first - 1))
+        results += ledger.ends()
+    measured(f"F1 {style}", kills=count, interval=INTERVAL, most_steps_lost=max(lost), lost=lost)
+    assert all(0 <= steps <= INTERVAL for steps in lost)
+    assert results == [exact_result()] * count
+
+
+def agent_of(settings, job):
+    (file,) = settings.jobs.glob(f"{job}/1/*/agent.json")
+    return json.loads(file.read_text())["pid"]
