@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import tensorflow.compat.v1 as tf
 
 from danlu_runtime.fused.behind import Behind
+from danlu_runtime.fused.trail import KIND, Trail
 
 _COLOCATED = b"loc:@"
 
@@ -27,7 +28,12 @@ class Frame:
     devices: dict[str, str] = field(default_factory=dict)
 
     def write(
-        self, behind: Behind, op: tf.Operation, values: Sequence[tf.Tensor], steps: tf.Tensor
+        self,
+        behind: Behind,
+        op: tf.Operation,
+        values: Sequence[tf.Tensor],
+        steps: tf.Tensor,
+        trail: Trail | None = None,
     ) -> list[str]:
         """Write the loop; return the names of its results: the count of steps, and the values."""
         zero = tf.constant(0, tf.int32)
@@ -38,6 +44,8 @@ class Frame:
         self._add("begin", "Identity", ["done/switch:1"], tf.int32)
         names = self._body(behind)
         ends = [f"^{names[each.op]}" for each in values] + [f"^{names[op]}"]
+        if trail is not None:
+            ends.append(self._keep(trail, names[op], [each.dtype for each in values]))
         self._node("one", "Const", ["^begin"], dtype=tf.int32, value=1)
         self._add("sum", "AddV2", ["begin", "one", *dict.fromkeys(ends)], tf.int32)
         self._add("done/next", "NextIteration", ["sum"], tf.int32)
@@ -50,6 +58,18 @@ class Frame:
             self._add(f"{label}/last", "Identity", last, value.dtype)
             self._add(f"{label}/next", "NextIteration", [f"{label}/last"], value.dtype)
         return results
+
+    def _keep(self, trail: Trail, op: str, kinds: Sequence[tf.DType]) -> str:
+        """Write what keeps the values of a round, and its time; return what waits for that."""
+        self._add("trail", "Enter", [self._outer(trail.handle)], tf.resource, is_constant=True)
+        for number, kind in enumerate(kinds):
+            self._node(f"number_{number}", "Cast", [f"value_{number}/last"], SrcT=kind, DstT=KIND)
+        self._node("now", "Timestamp", [f"^{op}"])
+        row = [*(f"number_{number}" for number in range(len(kinds))), "now"]
+        self._node("row", "Pack", row, T=KIND, N=len(row), axis=0)
+        place = ["trail", "begin", "row"]
+        self._node("kept", "ResourceScatterUpdate", place, dtype=KIND, Tindices=tf.int32)
+        return "^kept"
 
     def _variable(self, label: str, first: tf.Tensor, device: str = "") -> str:
         """Write what goes round in the loop, all but what it is set to in the end of a round."""

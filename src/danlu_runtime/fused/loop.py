@@ -13,6 +13,7 @@ from danlu_runtime.fused.compiled import program
 from danlu_runtime.fused.frame import Frame
 from danlu_runtime.fused.halves import Halves, halves, is_drawn
 from danlu_runtime.fused.refusals import why_not
+from danlu_runtime.fused.trail import Trail, can_be_kept
 from danlu_runtime.steps.marks import mark
 
 
@@ -21,7 +22,8 @@ class Fused:
 
     Made once for a graph, before it is finalized. A call that ends with an error, as at the end
     of the data, has made the steps before it, as single runs would have. ``alone``: single steps
-    beside the loop would draw or read out of turn.
+    beside the loop would draw or read out of turn. ``trail``: the values of every step are kept,
+    for calls of ``steps`` at most; they are single numbers.
 
     Raises:
         Unsupported: the step cannot be fused; the sentence is that of ``why_not``.
@@ -34,33 +36,40 @@ class Fused:
         *,
         xla: bool = False,
         steps: int | None = None,
+        trail: bool = False,
     ) -> None:
         reason = why_not(op, values)
         if reason is not None:
             raise Unsupported(reason)
         if xla and (steps is None or steps < 1):
             raise ValueError(f"A compiled call makes a fixed number of steps, got {steps!r}.")
+        if trail and (steps is None or not can_be_kept(values)):
+            raise ValueError("A trail is of single numbers, and of a fixed number of steps.")
         op = op.op if isinstance(op, tf.Tensor) else op
         found = behind([op, *values])
-        self.most = steps if xla else None
+        self.most = steps if xla or trail else None
         self.alone = xla or draws(op, *values)
         parts = _compilable(found, op, values) if xla else None
         with _apart(op.graph), tf.name_scope("fused") as scope:
             self._asked = tf.placeholder_with_default(tf.constant(1, tf.int32), [], "steps")
+            self.trail = Trail(steps or 1, len(values)) if trail else None
             if parts is not None:
                 results = program(parts, _handles(found), op, values, self._asked, steps or 1)
             else:
-                results = _looped(found, op, values, self._asked, scope)
+                results = _looped(found, op, values, self._asked, scope, self.trail)
+            if self.trail is not None:
+                self.trail.follows(results[0])
         self.done, *self.values = results
         self.op: tf.Operation = self.done.op
-        mark(self.op.graph, op, [self.done, *self.values], self._asked)
+        told = [] if self.trail is None else [self.trail.after]
+        mark(self.op.graph, op, [self.done, *self.values, *told], self._asked)
 
     def feed(self, n: int) -> Mapping[Any, Any]:
         """Return the ``feed_dict`` of a call that makes n steps."""
         if n < 1:
             raise ValueError(f"A fused call makes 1 step or more, got {n!r}.")
         if self.most is not None and n > self.most:
-            raise ValueError(f"This compiled call makes {self.most} steps at most, got {n!r}.")
+            raise ValueError(f"This call makes {self.most} steps at most, got {n!r}.")
         return {self._asked: n}
 
 
@@ -100,11 +109,17 @@ def _handles(found: Behind) -> list[tf.Tensor]:
 
 
 def _looped(
-    found: Behind, op: tf.Operation, values: Sequence[tf.Tensor], asked: tf.Tensor, scope: str
+    found: Behind,
+    op: tf.Operation,
+    values: Sequence[tf.Tensor],
+    asked: tf.Tensor,
+    scope: str,
+    trail: Trail | None,
 ) -> list[tf.Tensor]:
     """Put the loop into the graph; return the count of steps made, and the values."""
     frame = Frame(scope.rstrip("/"))
-    names = frame.write(found, op, values, asked)
+    asked = asked if trail is None else trail.cleared(asked)
+    names = frame.write(found, op, values, asked, trail)
     graph = op.graph
     results = tf.import_graph_def(
         frame.nodes, input_map=frame.outer, return_elements=names, name="loop"

@@ -58,26 +58,20 @@ class Speed:
     ``batch_size`` is the declared one, None where each step says its own.
     """
 
-    def __init__(
-        self,
-        batch_size: int | None,
-        replicas: int,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
+    def __init__(self, batch_size: int | None, replicas: int) -> None:
         self._batch_size = batch_size
         self._replicas = replicas
-        self._clock = clock
-        self._at = clock()
+        self._at = time.perf_counter()
         self._step = -1
 
-    def begin(self, step: int) -> None:
-        self._at, self._step = self._clock(), step
+    def begin(self, moment: Moment, step: int) -> None:
+        self._at, self._step = moment.at, step
 
     def since(self, moment: Moment) -> float:
-        now, last, since = self._clock(), self._step, self._at
-        self._at, self._step = now, moment.step
+        last, since = self._step, self._at
+        self._at, self._step = moment.at, moment.step
         samples = samples_of(moment.values, self._batch_size) * self._replicas
-        return samples * (moment.step - last) / max(now - since, 1e-9)
+        return samples * (moment.step - last) / max(moment.at - since, 1e-9)
 
 
 class LeftOver(Part):
@@ -99,6 +93,8 @@ def left_over(samples: Any) -> list[Part]:
 class TrainingLines(Part):
     """``step: 10(global step: 10)``: one line every so many steps, the first at step 0."""
 
+    late = True
+
     def __init__(self, every: int, speed: Speed) -> None:
         self._every = every
         self._speed = speed
@@ -107,7 +103,7 @@ class TrainingLines(Part):
         return until(step, self._every)
 
     def begin(self, moment: Moment) -> None:
-        self._speed.begin(moment.step)
+        self._speed.begin(moment, moment.step)
 
     def after(self, moment: Moment) -> None:
         if moment.step % self._every:
@@ -137,7 +133,7 @@ class EvaluationLines(Part):
         return {name: total / self._steps for name, total in self._sums.items()}
 
     def begin(self, moment: Moment) -> None:
-        self._speed.begin(-1)
+        self._speed.begin(moment, -1)
 
     def after(self, moment: Moment) -> None:
         metrics = logged(moment.values)
@@ -159,27 +155,24 @@ class StepRate(Part):
     """``global_step/sec``, every hundred steps, as TensorFlow says it."""
 
     TAG = "global_step/sec"
+    late = True
 
-    def __init__(
-        self,
-        write: Callable[[int, dict[str, float]], None],
-        every: int = 100,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
+    def __init__(self, write: Callable[[int, dict[str, float]], None], every: int = 100) -> None:
         self._write = write
         self._every = every
-        self._clock = clock
-        self._at = (clock(), 0)
+        self._at = (time.perf_counter(), 0)
+
+    def steps_alone(self, step: int) -> int:
+        return until(step + 1 - self._at[1], self._every)
 
     def begin(self, moment: Moment) -> None:
-        self._at = (self._clock(), moment.global_step)
+        self._at = (moment.at, moment.global_step)
 
     def after(self, moment: Moment) -> None:
         since, step = self._at
         if moment.global_step - step < self._every:
             return
-        now = self._clock()
-        rate = (moment.global_step - step) / max(now - since, 1e-9)
-        self._at = (now, moment.global_step)
+        rate = (moment.global_step - step) / max(moment.at - since, 1e-9)
+        self._at = (moment.at, moment.global_step)
         tf.logging.info("%s: %g", self.TAG, rate)
         self._write(moment.global_step, {self.TAG: rate})

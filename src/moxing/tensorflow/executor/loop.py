@@ -1,12 +1,13 @@
 """Runs the steps: many in one call where nobody looks at each, one by one where somebody does."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from danlu_runtime import steps as counted
+from danlu_runtime.fused.trail import made, times
 from moxing.tensorflow.executor.parts import Moment, Part
 
 STEP = "global_step"
@@ -21,20 +22,16 @@ _FIRST = 10  # steps of the first call of many, before their time is known
 class Pace:
     """How many steps fit into one call."""
 
-    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._most = _FIRST
 
     def limit(self, stride: int) -> int:
         return min(stride, self._most)
 
-    def timed(self, run: Callable[[], Any], stride: int) -> Any:
-        began = self._clock()
-        values = run()
+    def took(self, seconds: float, stride: int) -> None:
         if stride > 1:
-            fitting = int(_SECONDS * stride / max(self._clock() - began, 1e-9))
+            fitting = int(_SECONDS * stride / max(seconds, 1e-9))
             self._most = max(1, min(fitting, 2 * self._most))
-        return values
 
 
 class Loop:
@@ -58,6 +55,7 @@ class Loop:
         self._fused = fused
         self._alone = alone  # no other worker counts the steps
         self._pace = Pace()
+        self._leaves_trail = False  # the call that is under way
         self._failure: Exception | None = None
         self.steps = 0  # done by this run
         self.moment = Moment(None, -1, 0)
@@ -75,6 +73,7 @@ class Loop:
                 self.moment.step = global_step - 1
             return
         self.moment.step = global_step - 1 if STEP in self._usual else -1
+        self.moment.at = time.perf_counter()
         for part in self._parts:
             part.begin(self.moment)
 
@@ -85,11 +84,13 @@ class Loop:
             ValueError: there was not one batch.
         """
         while not (session.should_stop() or self.moment.stop or self._is_over()):
+            began = time.perf_counter()
             try:
-                self._go_on(session)
+                self._go_on(session, began)
             except tf.errors.OutOfRangeError:
                 if self._failure is not None:
                     raise
+                self._tell_rest(began)
                 if not self.steps:
                     raise ValueError(_NO_DATA) from None
                 tf.logging.info("The data ends after step %d.", self.moment.step)
@@ -100,25 +101,62 @@ class Loop:
         if self._failure is not None:
             raise self._failure
 
-    def _go_on(self, session: Any) -> None:
-        moment = self.moment
-        step = moment.step + 1
+    def _go_on(self, session: Any, began: float) -> None:
+        step = self.moment.step + 1
         stride = self._stride(step)
         try:
-            moment.values = self._pace.timed(lambda: self._call(session, step, stride), stride)
+            values, rows = self._call(session, step, stride)
         except StopIteration as error:
             self._failure = error
             raise
-        moment.step += stride
-        self.steps += stride
-        if STEP in self._usual:
-            moment.global_step = int(moment.values[STEP])
+        ended = time.perf_counter()
+        self._pace.took(ended - began, stride)
         try:
+            if rows is not None and stride > 1:
+                self._tell(rows[: stride - 1], times(rows, began, ended))
+            self._move(values, ended, step + stride - 1)
             for part in self._parts:
-                part.after(moment)
+                part.after(self.moment)
         except (StopIteration, tf.errors.OutOfRangeError) as error:
             self._failure = error
             raise
+
+    def _move(self, values: dict[str, Any], at: float, step: int) -> None:
+        """Take note of the last step that was done."""
+        self.steps += step - self.moment.step
+        self.moment.step = step
+        self.moment.values = values
+        self.moment.at = at
+        if STEP in self._usual:
+            self.moment.global_step = int(values[STEP])
+
+    def _tell(self, rows: Any, when: Sequence[float]) -> None:
+        """Tell of steps inside a call, where one of those that may be told late looks."""
+        late = [part for part in self._parts if part.late]
+        before = self.moment.step
+        wanted = dict.fromkeys(
+            step for part in late for step in _looked_at(part, before + 1, len(rows))
+        )
+        for step in sorted(wanted):
+            row = rows[step - before - 1]
+            values = dict(zip(self._usual, row, strict=False))  # the last one is its time
+            self._move(values, when[step - before - 1], step)
+            for part in late:
+                part.after(self.moment)
+
+    def _tell_rest(self, began: float) -> None:
+        """Tell of the steps of a call in which the data has ended."""
+        if not self._leaves_trail:
+            return
+        rows = self.moment.session.run(self._fused.trail.read)
+        rows = rows[: made(rows)]
+        if not len(rows):
+            return
+        last = self.moment.step + len(rows)
+        when = times(rows, began, time.perf_counter())
+        self._tell(rows, when)
+        values = dict(zip(self._usual, rows[-1], strict=False))
+        self._move(values, when[-1], last)
 
     def end(self, session: Any) -> None:
         self.moment.session = session
@@ -134,23 +172,37 @@ class Loop:
     def _stride(self, step: int) -> int:
         if self._fused is None:
             return 1
-        wanted = [part.steps_alone(step) for part in self._parts]
+        is_kept = self._fused.trail is not None
+        wanted = [part.steps_alone(step) for part in self._parts if not (part.late and is_kept)]
         allowed = counted.allowance()
         left = self._end - self.moment.global_step
         most = self._fused.most or left
         return max(1, self._pace.limit(min(*wanted, left, most, allowed if allowed else left)))
 
-    def _call(self, session: Any, step: int, stride: int) -> dict[str, Any]:
+    def _call(self, session: Any, step: int, stride: int) -> tuple[dict[str, Any], Any]:
+        """Make the steps; return the values of the last, and those of all where they are kept."""
         beside: dict[str, Any] = {}
         for part in self._parts:
             beside.update(part.fetches(step) if stride == 1 else {})
+        self._leaves_trail = False
         if self._fused is None or (stride == 1 and not self._fused.alone):
-            return dict(session.run({**self._usual, **beside}))
+            return dict(session.run({**self._usual, **beside})), None
         # The loop draws random numbers of its own: all steps are made by it, and what is fetched
         # beside one does not depend on it.
         found = dict(session.run(beside)) if beside else {}
-        values = session.run(self._fused.values, feed_dict=self._fused.feed(stride))
-        return {**found, **dict(zip(self._usual, values, strict=True))}
+        trail = self._fused.trail
+        self._leaves_trail = trail is not None
+        asked = [self._fused.values, [] if trail is None else [trail.after]]
+        values, rows = session.run(asked, feed_dict=self._fused.feed(stride))
+        return {**found, **dict(zip(self._usual, values, strict=True))}, (rows or [None])[0]
+
+
+def _looked_at(part: Part, first: int, count: int) -> Iterator[int]:
+    """Yield the steps of so many that a part looks at."""
+    step = first
+    while (step := step + part.steps_alone(step) - 1) < first + count:
+        yield step
+        step += 1
 
 
 class _Ends(tf.train.SessionRunHook):

@@ -7,9 +7,10 @@ import tensorflow.compat.v1 as tf
 
 from danlu.errors import Unsupported
 from danlu_runtime.fused import Fused, choice, why_not
+from danlu_runtime.fused.trail import can_be_kept
 from moxing.tensorflow.executor.request import Request
 
-_MOST = 100  # steps of one compiled call: their data is read before it begins
+_MOST = 100  # steps of one call: the lines of all of them come after it
 
 
 class Sights:
@@ -34,7 +35,8 @@ def many_steps(
     if xla:
         made, reason = _compiled(request, op, values, reason or sights.inside)
     if made is None and not (sights.each or why_not(op, values)):
-        plain = Fused(op, values)
+        kept = can_be_kept(values)
+        plain = Fused(op, values, steps=_MOST if kept else None, trail=kept)
         made = None if plain.alone and sights.inside else plain
     if xla and reason:
         tf.logging.warning("XLA is left out: %s.", reason.rstrip("."))

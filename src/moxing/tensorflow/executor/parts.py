@@ -17,11 +17,18 @@ class Moment:
     step: int
     global_step: int  # how many are done, by all workers
     values: dict[str, Any] = field(default_factory=dict)
+    at: float = 0.0  # seconds of time.perf_counter: when the step was done
     stop: bool = False  # set by who wants the run to end
 
 
 class Part:
-    """One of them. Steps may be run many in one call: ``steps_alone`` says how many at most."""
+    """One of them. Steps may be run many in one call: ``steps_alone`` says how many at most.
+
+    ``late``: it needs no more than the usual values of a step, and may be told of it when others
+    were made after it.
+    """
+
+    late = False
 
     def steps_alone(self, step: int) -> int:
         """Return how many steps from ``step`` on may be one call, whose last one is looked at."""

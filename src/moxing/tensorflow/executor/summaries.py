@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.logs import logged
-from moxing.tensorflow.executor.parts import Moment, Part
+from moxing.tensorflow.executor.parts import Moment, Part, until
 
 MERGED = "summary"
 _made = itertools.count()
@@ -59,22 +59,26 @@ class Evaluated(Part):
 
 
 class Summaries(Part):
-    """Every so many steps, the first at step 0. Such a step is run by itself."""
+    """Every so many steps, the first at step 0.
 
-    def __init__(self, every: int, writer: Writer, merged: Any, rate: Any) -> None:
+    With ``merged``, summaries of the model's own, such a step is run by itself. ``rate`` is a
+    number, or among the usual values by the name RATE.
+    """
+
+    def __init__(self, every: int, writer: Writer, merged: Any, rate: float | None) -> None:
         self._every = every
         self._writer = writer
         self._merged = merged
         self._rate = rate
+        self.late = merged is None
 
     def steps_alone(self, step: int) -> int:
+        if self._merged is None:
+            return until(step, self._every)
         return max(1, (-step) % self._every)
 
     def fetches(self, step: int) -> dict[str, Any]:
-        if step % self._every:
-            return {}
-        wanted = {MERGED: self._merged, RATE: self._rate}
-        return {name: tensor for name, tensor in wanted.items() if tf.is_tensor(tensor)}
+        return {} if self._merged is None or step % self._every else {MERGED: self._merged}
 
     def after(self, moment: Moment) -> None:
         if moment.step % self._every:

@@ -38,7 +38,7 @@ from moxing.tensorflow.executor.session import (
     scaffold,
 )
 from moxing.tensorflow.executor.sharing import Sharing
-from moxing.tensorflow.executor.summaries import Evaluated, Summaries, Writer
+from moxing.tensorflow.executor.summaries import RATE, Evaluated, Summaries, Writer
 from moxing.tensorflow.executor.training import optimizers, train_op
 from moxing.tensorflow.optimizer.rates import learning_rate_of, scale_learning_rate
 from moxing.tensorflow.optimizer.wrapping import hooks_of
@@ -144,6 +144,8 @@ def _build(request: Request, graph: Any, placed: Any, cluster: Cluster | None) -
     with tf.control_dependencies([op]):
         done = tf.identity(tf.train.get_global_step().read_value(), "mox_step")
     usual = {STEP: done, **usual_values(model, request.batch_size)}
+    if request.log_dir and request.summary_every and tf.is_tensor(rate):
+        usual[RATE] = tf.convert_to_tensor(rate)
     return _Built(model, inter, usual, op, rate, scale, slots, together)
 
 
@@ -174,7 +176,8 @@ def _initializers(built: _Built) -> list[Any]:
 
 
 def _sights(request: Request, built: _Built, joined: Sequence[Any]) -> Sights:
-    draws = bool(tf.get_collection(tf.GraphKeys.SUMMARIES) and request.log_dir)
+    written = request.log_dir and request.summary_every
+    draws = bool(written and tf.get_collection(tf.GraphKeys.SUMMARIES))
     return Sights(
         each=f"{type(joined[0]).__name__} sees every step" if joined else "",
         inside="output_fn is given every step"
@@ -228,10 +231,14 @@ def _kept(request: Request, built: _Built, saver: Any, found: Any) -> list[Part]
     if request.summary_every:
         drawn = tf.get_collection(tf.GraphKeys.SUMMARIES)
         merged = tf.summary.merge(drawn) if drawn else None
-        parts.append(Summaries(request.summary_every, writer, merged, built.rate))
+        parts.append(Summaries(request.summary_every, writer, merged, _number(built.rate)))
     resumes = found is not None and found.resumes
     parts.append(Saving(saver, request.log_dir, request.save_steps, request.save_seconds, resumes))
     return parts
+
+
+def _number(rate: Any) -> float | None:
+    return None if rate is None or tf.is_tensor(rate) else float(rate)
 
 
 class _Beginning(Part):

@@ -104,12 +104,10 @@ def test_samples_per_second_count_every_clone_and_the_declared_batch(mox):
     from moxing.tensorflow.executor.logs import Speed
     from moxing.tensorflow.executor.parts import Moment
 
-    now = [0.0]
-    speed = Speed(batch_size=8, replicas=2, clock=lambda: now[0])
-    speed.begin(-1)
-    now[0] = 4.0
+    speed = Speed(batch_size=8, replicas=2)
+    speed.begin(Moment(None, step=-1, global_step=0, at=3.0), -1)
 
-    assert speed.since(Moment(None, step=9, global_step=10)) == 8 * 2 * 10 / 4.0
+    assert speed.since(Moment(None, step=9, global_step=10, at=7.0)) == 8 * 2 * 10 / 4.0
 
 
 def test_without_a_batch_size_the_batches_themselves_are_counted(program, said, tmp_path):

@@ -95,12 +95,32 @@ def curve(tf, log_dir):
     ]
 
 
-def test_a_training_ends_with_its_data(program, mox, tf, tmp_path):
+def test_a_training_ends_with_its_data(program, mox, tf, said, tmp_path):
     program.epochs = 3
 
-    program.run(log_dir=str(tmp_path), max_number_of_steps=10**9)
+    program.run(log_dir=str(tmp_path), max_number_of_steps=10**9, log_every_n_steps=4)
 
     assert values_in(tf, tmp_path)["global_step"] == 3 * 64 / 8
+    lines = said()
+    shown = [line.split("(")[0] for line in lines if "global step" in line]
+    assert shown == [f"step: {step}" for step in range(0, 24, 4)]
+    assert "The data ends after step 23." in lines
+
+
+def test_data_that_ends_in_the_first_call_of_many_has_been_trained_with(program, mox, tf, tmp_path):
+    program.epochs = 1
+
+    program.run(log_dir=str(tmp_path), max_number_of_steps=10**9, log_every_n_steps=0)
+
+    assert values_in(tf, tmp_path)["global_step"] == 64 / 8
+
+
+def test_every_step_of_a_call_has_its_line(program, mox, tf, said, calls):
+    program.run(max_number_of_steps=10, log_every_n_steps=1)
+
+    shown = [line.split("(")[0] for line in said() if "global step" in line]
+    assert len(calls) == 1
+    assert shown == [f"step: {step}" for step in range(10)]
 
 
 def test_a_hook_of_the_user_makes_steps_single(program, mox, tf, calls):
