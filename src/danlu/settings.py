@@ -185,7 +185,7 @@ def _from_environment(env: Mapping[str, str]) -> Mapping[str, Any]:
 _SECRETS = ("token", "ray_token", "records_url")
 # What an agent tells its script, and what tests and failpoints use.
 _NOT_SETTINGS = {
-    *("task", "job_id", "job_name", "attempt", "box", "packages"),
+    *("task", "job_id", "job_name", "attempt", "box", "packages", "cards", "xla"),
     *("code", "inputs", "max_steps", "tensorflow", "tffs"),
     *("failpoint", "test_fork"),
 }

@@ -1,7 +1,11 @@
+from pathlib import Path
+
 import pytest
 
+from danlu.agent.environment import child_environment
 from danlu.agent.share import thread_pools
-from danlu.job.plan import Place
+from danlu.job.plan import Command, Place, Task
+from danlu.settings import Settings, load
 
 TWO = {"ps": ("127.0.0.1:1", "127.0.0.1:2"), "worker": ("127.0.0.1:3", "127.0.0.1:4")}
 MANY = {"worker": tuple(f"127.0.0.1:{port}" for port in range(9))}
@@ -37,3 +41,11 @@ def test_a_task_has_as_many_threads_as_its_share_of_the_cores(place, cores, insi
 )
 def test_a_task_that_has_all_cores_is_told_nothing(place):
     assert thread_pools(place, 8) == {}
+
+
+def test_nothing_a_script_is_told_is_taken_for_a_setting_of_ours():
+    """MoXing in a script reads the settings, from the environment of the script."""
+    plan = Task("j", "job", "dls", 1, Place("worker", 0), Command("train.py"))
+    env = child_environment(plan, "/box", {}, {}, Settings(home=Path("/home")))
+
+    assert load(env={**env, "DANLU_XLA": "1"}).home
