@@ -1,16 +1,21 @@
 """Becomes the user's program: ``python launch.py BOX``.
 
 A script must find the process as ``python script.py`` would have left it. So nothing is imported
-here that Python has not loaded by itself, but json: a user's own ``secrets.py`` or ``copy.py``
-must not meet a module of the standard library under its name. Whatever a failure needs is
-imported when there is one.
+here that Python has not loaded by itself: a user's own ``secrets.py`` or ``json.py`` must not meet
+a module of the standard library under its name. Whatever a failure needs is imported when there is
+one.
 """
 
+from __future__ import annotations
+
 import builtins
-import json
 import os
 import sys
-from types import ModuleType, TracebackType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType, TracebackType
+    from typing import Any
 
 if __name__ == "__main__":
     # The folder of this file came first in sys.path: no place for a user's imports.
@@ -34,7 +39,7 @@ _open_for_good: list[object] = []
 def main(box: str) -> None:
     """Run what the box says as ``__main__``; end the process as Python itself would."""
     with open(os.path.join(box, "launch.json"), encoding="utf-8") as file:
-        launch = json.load(file)
+        launch = _parse(file.read())
     run, code, report = launch["run"], launch["code"], launch["report"]
     sys.argv = [run] if launch["functions"] else [run, *launch["args"]]
     _watch_crashes(os.path.join(box, "crash.txt"))
@@ -70,11 +75,30 @@ def main(box: str) -> None:
         sys.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
 
 
+class _Plain:
+    """How JSON is read: as it is."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
+
+
+def _parse(text: str) -> Any:
+    """Read JSON by the scanner inside Python: json itself would bring twenty modules along."""
+    try:
+        from _json import make_scanner
+
+        value, _ = make_scanner(_Plain)(text, 0)
+    except (ImportError, AttributeError):  # not CPython, or one that is not known yet
+        value = _ours("json").loads(text)
+    return value
+
+
 def run_file(run: str, sys_path: list[str]) -> None:
     path = os.path.abspath(run)
     sys.path[:0] = dict.fromkeys([os.path.dirname(path), *sys_path])
     # A module of its own, so that pickle and multiprocessing find the script under __main__.
-    module = ModuleType("__main__")
+    module = type(sys)("__main__")
     module.__dict__.update(__file__=path, __builtins__=builtins, __cached__=None)
     sys.modules["__main__"] = module
     with open(path, "rb") as file:
@@ -157,11 +181,27 @@ def _reason(error: BaseException) -> str:
 def _ours(name: str) -> ModuleType:
     """Import a module of the platform past whatever the script has beside it."""
     theirs, sys.path[:] = list(sys.path), _SEARCH
+    hidden = _namesakes()
     try:
         __import__(name)  # importlib itself would load warnings
         return sys.modules[name]
     finally:
         sys.path[:] = theirs
+        sys.modules.update(hidden)
+
+
+def _namesakes() -> dict[str, ModuleType]:
+    """Take the script's modules out of the way that are called as some of Python's own."""
+    own_code = sys.modules.get("danlu_runtime.own_code")
+    if own_code is None:
+        return {}
+    names = [
+        name
+        for name, module in sys.modules.items()
+        if name.partition(".")[0] in sys.stdlib_module_names
+        and own_code.contains(getattr(module, "__file__", None) or "")
+    ]
+    return {name: sys.modules.pop(name) for name in names if name != "__main__"}
 
 
 if __name__ == "__main__":
