@@ -7,6 +7,7 @@ DanluError
 │   ├── NotFound           a name that is not there                            (exit 3, HTTP 404)
 │   ├── NotAllowed         no token, or a wrong one                            (exit 4, HTTP 401)
 │   ├── Conflict           the object is in another state, or the name is taken (exit 1, HTTP 409)
+│   ├── Elsewhere          another server has it, and this one cannot ask there (exit 1, HTTP 421)
 │   ├── Unsupported        a document promises it, we do not do it yet         (exit 1, HTTP 501)
 │   ├── JobFailed          the job ended, and not well                         (exit 5)
 │   └── WaitTimedOut       the job did not end in the time given               (exit 6)
@@ -94,6 +95,18 @@ class NotAllowed(UserError):
 class Conflict(UserError):
     code = "conflict"
     http_status = 409
+
+
+class Elsewhere(UserError):
+    """``server`` has what was asked for; ``url`` is where it listens, if others can reach it."""
+
+    code = "elsewhere"
+    http_status = 421
+
+    def __init__(self, message: str, *, hint: str = "", server: str = "", url: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.server = server
+        self.url = url
 
 
 class Unsupported(UserError):

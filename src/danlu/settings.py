@@ -33,6 +33,8 @@ class Settings:
     store: Path = Path()  # the embedded object store; left out: below home
     stores: Mapping[str, Endpoint] = field(default_factory=dict)  # of buckets, by scheme
     records_url: SecretUrl = field(default=SecretUrl(""))  # of PostgreSQL; empty: a file in home
+    lease: float = 15.0  # how long the word of a server holds that shares its records
+    server_timeout: float = 600.0  # after which a server without a lease loses its jobs; 0: never
     lang: str = ""  # 'en' or 'zh'; empty: by locale
     server: str = ""  # URL of a server elsewhere; empty: this machine's own
     token: Secret = field(default=Secret(""))  # for that server
@@ -227,6 +229,8 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "store": read.path,
     "stores": dict,  # read by _endpoints: from all sources together
     "records_url": read.records_url,
+    "lease": read.some_time,
+    "server_timeout": read.number,
     "lang": _LANG,
     "server": read.text,
     "token": lambda value: Secret(read.text(value)),

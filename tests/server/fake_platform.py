@@ -192,7 +192,7 @@ class FakeSupervisor:
 def build(settings):
     service = FakeService(settings.home)
     return SimpleNamespace(
-        service=service, supervisor=FakeSupervisor(), start=lambda: None, close=lambda: None
+        service=service, supervisor=FakeSupervisor(), start=lambda url: None, close=lambda: None
     )
 
 

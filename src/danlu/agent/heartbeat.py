@@ -5,12 +5,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from danlu.agent.ending import Ending, Why
 from danlu.errors import StorageError
 from danlu.job.plan import Limits
 from danlu.job.status import Heartbeat
 from danlu.taskdir.files import TaskDir, newest_attempt
+from danlu.taskdir.term import read_term
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +27,7 @@ class Beating:
         ending: Ending,
         *,
         make_room: Callable[[], bool],
+        home: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.lost_to_full_disk = False
@@ -32,6 +35,7 @@ class Beating:
         self._limits = limits
         self._ending = ending
         self._make_room = make_room
+        self._home = home
         self._clock = clock
         self._seq = 0
         self._heard = clock()
@@ -52,12 +56,21 @@ class Beating:
             self._files.beat(Heartbeat(self._seq, time.time()))
             if newest_attempt(self._files.carrier) > self._files.attempt:
                 self._ending.ask(Why.FENCED, 0)
+            if self._server_is_lost():
+                log.warning("the server's lease ended more than %gs ago", self._limits.lease)
+                self._ending.ask(Why.CUT_OFF, 0)
             grace = self._files.stop_requested()
             if grace is not None:
                 self._ending.ask(Why.JOB if self._files.stop_why() else Why.USER, grace)
             self._heard = self._clock()
         except (OSError, StorageError, ValueError) as error:
             self._missed(error)
+
+    def _server_is_lost(self) -> bool:
+        """Tell whether other servers may soon take it for gone, and run the job themselves."""
+        if not self._limits.lease or self._home is None:
+            return False
+        return read_term(self._home).ended_for() > self._limits.lease
 
     def _missed(self, error: Exception) -> None:
         silent = self._clock() - self._heard

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import time
 from dataclasses import replace
+from pathlib import Path
 
 from danlu.agent import cgroup, kernel, stores
 from danlu.agent.child import launch_command
@@ -40,6 +41,7 @@ from danlu.job.status import Failure
 from danlu.settings import Settings
 from danlu.taskdir.files import TaskDir, newest_attempt
 from danlu.taskdir.process import mark, this_agent
+from danlu.taskdir.term import read_term
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +53,9 @@ def live(files: TaskDir, settings: Settings) -> None:
     """Claim a task and see it through; leave at once where another has it."""
     task = files.plan()
     agent = this_agent()
+    if task is not None and task.fence and not _in_term(settings.home, task.fence):
+        log.warning("too late: the lease of number %d has ended task=%s", task.fence, files.task)
+        return
     if task is None or not files.claim(agent):
         log.info("nothing to do task=%s planned=%s", files.task, task is not None)
         return
@@ -64,7 +69,9 @@ def live(files: TaskDir, settings: Settings) -> None:
     workspace = Workspace(settings.work.resolve(), task)
     ending = Ending(lambda: _meaning(files, task.limits.grace))
     ending.listen()
-    beating = Beating(files, task.limits, ending, make_room=workspace.spend_reserve)
+    beating = Beating(
+        files, task.limits, ending, make_room=workspace.spend_reserve, home=settings.home
+    )
     beating.start()
     processes = Processes(mark(task.job_id, task.attempt, task.name), group)
     try:
@@ -74,6 +81,13 @@ def live(files: TaskDir, settings: Settings) -> None:
         beating.close()
         if group is not None:
             group.remove()
+
+
+def _in_term(home: Path, fence: int) -> bool:
+    """Tell whether the server that wanted a task may still start it: it may have been stopped for
+    so long that another runs the job."""
+    term = read_term(home)
+    return term.fence == fence and term.ended_for() < 0
 
 
 def _meaning(files: TaskDir, grace: float) -> Wish:

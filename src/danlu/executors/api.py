@@ -80,3 +80,10 @@ class Executor(Protocol):
 
     def remove(self, job_id: str) -> None:
         """Forget every file of an ended job."""
+
+    def forsake(self, job_id: str) -> bool:
+        """End, without another word of theirs, the tasks of a job that another server has taken
+        over; return whether every process is gone. Does not wait: called again until True."""
+
+    def close(self) -> None:
+        """Let go of what only this process needs. Jobs go on; the next executor takes them up."""

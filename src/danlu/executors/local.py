@@ -28,7 +28,7 @@ from danlu.job.plan import Isolation, Place, Role, Task
 from danlu.job.status import TaskStatus
 from danlu.job.translation import Translation
 from danlu.settings import Settings
-from danlu.taskdir.files import TaskDir, newest_attempt, raise_fence
+from danlu.taskdir.files import TaskDir, newest_attempt, raise_fence, tasks_of
 from danlu.taskdir.local import FileCarrier
 from danlu.taskdir.log import LogReader
 
@@ -132,6 +132,25 @@ class LocalExecutor:
         self.release(job_id)
         for folder in (self._settings.work, self._settings.jobs):
             self._rubbish.take(folder / _checked(job_id))
+
+    def forsake(self, job_id: str) -> bool:
+        carrier = self._carrier(job_id)
+        attempts = {
+            int(name.split("/")[0]) for name, _ in carrier.names("") if "/plan.json" in name
+        }
+        if not attempts:
+            return True
+        # An agent that is fenced leaves at once: what it would still push is the other's now.
+        raise_fence(carrier, max(attempts) + 1)
+        files = [TaskDir(carrier, n, task) for n in attempts for task in tasks_of(carrier, n)]
+        plans = [(found.plan(), found) for found in files]
+        with self._lock:
+            return all(
+                [self._stopping.end(task, found, 0.0, "moved") for task, found in plans if task]
+            )
+
+    def close(self) -> None:
+        pass  # agents live on, and all else is on disk
 
     def _start(self, job_id: str, task: Task, secrets: Mapping[str, str]) -> None:
         carrier, files = self._carrier(job_id), self._files(job_id, task)

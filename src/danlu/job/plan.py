@@ -124,6 +124,9 @@ class Limits:
     mirror: float = 10.0
     run: float = 0  # 0: none
     log: int = 1 << 30
+    # After its server has had no lease for so long the agent ends its script, because another
+    # server may run the job; 0: never
+    lease: float = 0
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,7 @@ class Task:
     command: Command
     limits: Limits = Limits()
     secrets: tuple[str, ...] = ()
+    fence: int = 0  # the task begins only while its server holds the lease of this number; 0: any
 
     @property
     def name(self) -> str:

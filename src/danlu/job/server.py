@@ -21,6 +21,7 @@ class Server:
     fence: int
     left: float
     host: str = ""
+    executor: str = ""  # where its tasks run
     url: str = ""  # empty: it listens on no address others could reach
 
     @property

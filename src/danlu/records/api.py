@@ -85,7 +85,9 @@ class Records(Protocol):
     def undefine(self, kind: str, name: str, version: int | None = None) -> None:
         """Forget one version, or every one. Raises as :meth:`definition` does."""
 
-    def take(self, server: str, seconds: float, *, host: str = "", url: str = "") -> Lease:
+    def take(
+        self, server: str, seconds: float, *, host: str = "", executor: str = "", url: str = ""
+    ) -> Lease:
         """Give a server the right to move jobs, for so long; any it had before has ended."""
 
     def renew(self, lease: Lease, seconds: float) -> bool:

@@ -3,7 +3,7 @@
 ``now`` is the clock of the records, one for all servers: theirs may differ.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlalchemy import Connection, select
 
@@ -14,11 +14,11 @@ _c = servers.c
 
 
 def take(
-    connection: Connection, now: float, server: str, seconds: float, host: str, url: str
+    connection: Connection, now: float, server: str, seconds: float, about: Mapping[str, str]
 ) -> Lease:
     """The caller's transaction keeps others from taking the same number."""
     last = connection.scalar(select(_c.fence).where(_c.name == server).with_for_update())
-    values = {"fence": (last or 0) + 1, "until": now + seconds, "host": host, "url": url}
+    values = {"fence": (last or 0) + 1, "until": now + seconds, **about}
     if last is None:
         connection.execute(servers.insert().values(name=server, **values))
     else:
@@ -34,7 +34,7 @@ def renew(connection: Connection, now: float, lease: Lease, seconds: float) -> b
 
 def listed(connection: Connection, now: float) -> Sequence[Server]:
     rows = connection.execute(select(servers).order_by(_c.name))
-    return tuple(Server(r.name, r.fence, r.until - now, r.host, r.url) for r in rows)
+    return tuple(Server(r.name, r.fence, r.until - now, r.host, r.executor, r.url) for r in rows)
 
 
 def holds(connection: Connection, clock: Callable[[], float], right: Right) -> bool:

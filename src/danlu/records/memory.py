@@ -132,10 +132,13 @@ class MemoryRecords:
                 if version in (None, found.version):
                     self._removed.add((kind, name, found.version))
 
-    def take(self, server: str, seconds: float, *, host: str = "", url: str = "") -> Lease:
+    def take(
+        self, server: str, seconds: float, *, host: str = "", executor: str = "", url: str = ""
+    ) -> Lease:
         with self._lock:
             fence = self._servers[server].fence + 1 if server in self._servers else 1
-            self._servers[server] = Server(server, fence, self._clock() + seconds, host, url)
+            until = self._clock() + seconds
+            self._servers[server] = Server(server, fence, until, host, executor, url)
             return Lease(server, fence)
 
     def renew(self, lease: Lease, seconds: float) -> bool:

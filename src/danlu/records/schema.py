@@ -42,6 +42,7 @@ servers = Table(
     Column("fence", Integer, nullable=False),
     Column("until", Float, nullable=False),  # its lease, on the clock of the database
     Column("host", Text, nullable=False),
+    Column("executor", Text, nullable=False),
     Column("url", Text, nullable=False),
 )
 agreements = Table(

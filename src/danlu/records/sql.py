@@ -145,10 +145,13 @@ class SqlRecords:
         with self._database.writing() as connection:
             definitions.remove(connection, kind, _storable(name), version)
 
-    def take(self, server: str, seconds: float, *, host: str = "", url: str = "") -> Lease:
+    def take(
+        self, server: str, seconds: float, *, host: str = "", executor: str = "", url: str = ""
+    ) -> Lease:
         with self._database.writing(new=True) as connection:
             now = self._database.now(connection)
-            return leases.take(connection, now, server, seconds, host, url)
+            about = {"host": host, "executor": executor, "url": url}
+            return leases.take(connection, now, server, seconds, about)
 
     def renew(self, lease: Lease, seconds: float) -> bool:
         with self._database.writing() as connection:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import danlu
 from danlu.server.guard import LOOPBACK, Auth, check_bind
 from danlu.server.lock import HomeLock
-from danlu.server.sockets import Address, open_tcp, open_unix
+from danlu.server.sockets import Address, open_tcp, open_unix, url_for_others
 from danlu.settings import Secret, Settings
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def serve(
         listening = leaving.enter_context(_listening(settings, tcp))
         platform = build(settings)
         leaving.callback(platform.close)
-        platform.start()
+        platform.start(url_for_others(listening.told.tcp))
         asyncio.run(_Serving(settings, listening, platform, lock, ready).run())
 
 

@@ -36,6 +36,16 @@ def parse_address(text: str) -> Address:
     return Address(host.removeprefix("[").removesuffix("]"), int(port))
 
 
+def url_for_others(bound: str) -> str:
+    """Return how other machines reach a bound HOST:PORT; "" where there is none."""
+    if not bound:
+        return ""
+    address = parse_address(bound)
+    if address.host in ("0.0.0.0", "::"):
+        return Address(socket.gethostname(), address.port).url
+    return address.url
+
+
 def open_unix(path: Path) -> socket.socket:
     """Listen on a socket file of mode 0600. Whoever calls this holds the home's lock: a file
     that is already there was left by a server that is gone."""

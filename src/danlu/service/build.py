@@ -10,7 +10,10 @@ from danlu.records.sql import open_records
 from danlu.service.ending import Ending
 from danlu.service.jobs import Service
 from danlu.service.keys import SecretFiles
+from danlu.service.one_store import check_one_store
+from danlu.service.sharing import Alone, Shared, Sharing
 from danlu.service.supervisor import Supervisor
+from danlu.service.tenure import Tenure
 from danlu.settings import Settings
 from danlu.storage.locate import Stores
 
@@ -23,8 +26,12 @@ class Platform:
     supervisor: Supervisor
     records: Records
     thread: threading.Thread
+    tenure: Tenure | None = None  # where other servers share the records
 
-    def start(self) -> None:
+    def start(self, url: str = "") -> None:
+        """``url``: where other servers find this one."""
+        if self.tenure is not None:
+            self.tenure.start(url)
         self.thread.start()
 
     def close(self) -> None:
@@ -32,6 +39,8 @@ class Platform:
         self.supervisor.close()
         if self.thread.is_alive():
             self.thread.join()
+        if self.tenure is not None:
+            self.tenure.close()
         self.records.close()
 
 
@@ -41,9 +50,21 @@ def build(settings: Settings) -> Platform:
     Stores.of(settings).sweep()
     secrets = SecretFiles(settings.home / "secrets")
     wake: Callable[[], None] = lambda: supervisor.wake()  # noqa: E731
+    tenure = _tenure(settings, records, wake) if settings.records_url else None
+    sharing = _sharing(settings, tenure) if tenure is not None else Alone()
     executor = LocalExecutor(settings, wake=wake)
     ending = Ending(records, executor, secrets, settings)
-    supervisor = Supervisor(records, executor, settings, secrets, ending)
-    service = Service(records, executor, settings, secrets, wake=wake)
+    supervisor = Supervisor(records, executor, settings, secrets, ending, sharing=sharing)
+    service = Service(records, executor, settings, secrets, wake=wake, sharing=sharing)
     thread = threading.Thread(target=supervisor.run, name="supervisor", daemon=True)
-    return Platform(service, supervisor, records, thread)
+    return Platform(service, supervisor, records, thread, tenure)
+
+
+def _tenure(settings: Settings, records: Records, wake: Callable[[], None]) -> Tenure:
+    if not settings.cluster_store:
+        check_one_store(settings.store, records)
+    return Tenure(records, settings.home, settings.lease, executor=settings.executor, wake=wake)
+
+
+def _sharing(settings: Settings, tenure: Tenure) -> Sharing:
+    return Shared(tenure, timeout=settings.server_timeout, executor=settings.executor)

@@ -132,7 +132,7 @@ class Ground:
     def check(self, spec: JobSpec, living: Iterable[Job]) -> tuple[list[str], Found]:
         """Return notes and faults."""
         faults: Found = [*self.code(spec), *overlaps(spec, self._stores)]
-        faults += _taken(spec, living, self._stores)
+        faults += taken(spec, living, self._stores)
         notes: list[str] = []
         for name, uri in spec.inputs.items():
             more_notes, more_faults = self._input(name, uri)
@@ -220,7 +220,8 @@ def overlaps(spec: JobSpec, stores: Stores) -> Found:
     return faults
 
 
-def _taken(spec: JobSpec, living: Iterable[Job], stores: Stores) -> Found:
+def taken(spec: JobSpec, living: Iterable[Job], stores: Stores) -> Found:
+    """Two jobs that write to one place would spoil each other's outputs."""
     return [
         (
             name,

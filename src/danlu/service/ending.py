@@ -63,14 +63,15 @@ class Ending:
         self._executor.release(job_id)
         self._cache.unpin(job_id)
 
-    def keep_house(self) -> None:
-        """Once an hour: the cache within its limit, and no log older than its days."""
+    def keep_house(self) -> bool:
+        """Once an hour, and then True: the cache within its limit, no log older than its days."""
         now = self._clock()
         if now - self._kept_house < _HOUR:
-            return
+            return False
         self._kept_house = now
         self._cache.evict()
         self._drop_old_logs(now - self._settings.log_days * 24 * _HOUR)
+        return True
 
     def _drop_old_logs(self, oldest: float) -> None:
         before = ""

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 from danlu.errors import Conflict, InvalidJob, Unavailable
@@ -11,49 +11,27 @@ from danlu.executors.api import Capacity, Executor
 from danlu.job import curves
 from danlu.job.job import Change, Job, new_id
 from danlu.job.output import Lines
-from danlu.job.plan import Task
 from danlu.job.state import JobState
-from danlu.job.translation import Translation, merged
+from danlu.job.translation import merged
 from danlu.records.api import Records
+from danlu.service.answers import Drawn as Drawn
+from danlu.service.answers import Planned as Planned
+from danlu.service.answers import Translated as Translated
 from danlu.service.code import CodeArchives
 from danlu.service.definitions import Definitions
-from danlu.service.draft import Ground, fill_resources, read
+from danlu.service.draft import Ground, fill_resources, read, taken
 from danlu.service.keys import SecretFiles, check_secrets
 from danlu.service.lines import LogView, no_attempt
 from danlu.service.planning import roles_of, tasks_of
+from danlu.service.sharing import Alone, Sharing
 from danlu.service.startable import unstartable
+from danlu.service.whereabouts import Whereabouts
 from danlu.settings import Settings
 from danlu.storage.archive import Limits
 from danlu.storage.locate import Stores
 from danlu.taskdir.log import Chunk
 
 _CAS_TRIES = 20
-
-
-@dataclass(frozen=True)
-class Planned:
-    """What a job would be; nothing of it was kept."""
-
-    job: Job
-    tasks: tuple[Task, ...]
-
-
-@dataclass(frozen=True)
-class Translated:
-    """What the code of a job needed in one attempt; more may follow while the job lives."""
-
-    job: Job
-    attempt: int
-    translation: Translation
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The curves of a job in one attempt; more may follow while the job lives."""
-
-    job: Job
-    attempt: int
-    curves: curves.Curves
 
 
 class Service:
@@ -65,6 +43,7 @@ class Service:
         secrets: SecretFiles,
         *,
         wake: Callable[[], None],
+        sharing: Sharing | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         stores = Stores.of(settings)
@@ -74,10 +53,13 @@ class Service:
         self._settings = settings
         self._secrets = secrets
         self._wake = wake
+        self._sharing = sharing or Alone()
+        self._where = Whereabouts(self._sharing)
         self._submitting = threading.Lock()
         self._clock = clock
+        self._stores = stores
         self._ground = Ground(stores, limits)
-        self._logs = LogView(records, executor)
+        self._logs = LogView(records, executor, self._where.must_be_here)
         self.code = CodeArchives(stores, limits)
         self.definitions = Definitions(records, stores, self._ground, clock)
 
@@ -114,10 +96,22 @@ class Service:
         # removed when the next server starts.
         self._secrets.keep(job.id, secrets)
         try:
-            return self._records.add(job, token)
+            # Another server may have accepted one for the same output since this was looked at.
+            check = self._outputs_are_free(job) if self._sharing.name else None
+            accepted = self._records.add(job, token, check)
         except BaseException:
             self._secrets.drop(job.id)
             raise
+        if accepted.id != job.id:
+            self._secrets.drop(job.id)  # another server was asked the same, and was faster
+        return accepted
+
+    def _outputs_are_free(self, job: Job) -> Callable[[Sequence[Job]], None]:
+        def check(living: Sequence[Job]) -> None:
+            if faults := taken(job.spec, living, self._stores):
+                raise InvalidJob(faults)
+
+        return check
 
     def plan(self, request: Mapping[str, Any]) -> Planned:
         """Return what :meth:`submit` would start: exact arguments, environment and files."""
@@ -165,6 +159,7 @@ class Service:
                 f"Job {job.name!r} is {job.state.value}; only an ended job can be removed.",
                 hint=f"Stop it first: danlu stop {job.name}",
             )
+        self._where.must_be_here(job, unless_gone=True)
         self._executor.release(job.id)
         self._executor.remove(job.id)
         self._records.remove(job.id)
@@ -213,6 +208,7 @@ class Service:
         wanted = attempt or job.attempt
         if wanted > job.attempt:
             raise no_attempt(job, wanted)
+        self._where.must_be_here(job)
         told = (self._executor.translation(job.id, wanted, task.name) for task in job.plan)
         return Translated(job, wanted, merged(told))
 
@@ -222,6 +218,7 @@ class Service:
         wanted = attempt or job.attempt
         if wanted > job.attempt:
             raise no_attempt(job, wanted)
+        self._where.must_be_here(job)
         told = ((task.name, self._executor.curves(job.id, wanted, task.name)) for task in job.plan)
         return Drawn(job, wanted, curves.merged(told))
 
@@ -238,7 +235,13 @@ class Service:
         """Return how many jobs have not ended."""
         return len(self._records.living())
 
+    def server(self) -> str:
+        """Return the name of this server where several share the records, else ""."""
+        return self._sharing.name
+
     def _seen(self, job: Job) -> Job:
+        if not self._where.is_here(job):
+            return job  # as its own server wrote it last
         if job.plan and not job.state.final and job.state is not JobState.QUEUED:
             return replace(job, tasks=tuple(self._executor.poll(job.id, job.plan)))
         return job
@@ -275,6 +278,7 @@ class Service:
             notes=(*filled.notes, *notes, *settled, *more_notes),
             history=(Change(JobState.QUEUED, now, 1),),
             parent=again.id if again else "",
+            accepted_by=self._sharing.name,
             algorithm=filled.algorithm,
             datasets=filled.datasets,
         )

@@ -7,7 +7,7 @@ state. A retry follows the attempt before it.
 
 import bisect
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from danlu.errors import NotFound, Refused
@@ -31,9 +31,17 @@ class _Timed:
 
 
 class LogView:
-    def __init__(self, records: Records, executor: Executor) -> None:
+    """``must_be_here`` raises where the output of a job is not here but with another server."""
+
+    def __init__(
+        self,
+        records: Records,
+        executor: Executor,
+        must_be_here: Callable[[Job], None] = lambda job: None,
+    ) -> None:
         self._records = records
         self._executor = executor
+        self._must_be_here = must_be_here
 
     def lines(
         self,
@@ -46,6 +54,7 @@ class LogView:
     ) -> Lines:
         # The state is read before the logs: an end seen here means the logs are complete.
         job = self._records.get(reference)
+        self._must_be_here(job)
         current, offsets = _parse(cursor) if cursor else (attempt or _first(job, tail), {})
         last = attempt is not None or current >= job.attempt
         closed = job.state.final or current < job.attempt
@@ -78,6 +87,7 @@ class LogView:
 
     def raw(self, reference: str, task: str, *, attempt: int | None, offset: int) -> Chunk:
         job = self._records.get(reference)
+        self._must_be_here(job)
         (name,) = self._tasks(job, attempt or job.attempt, [task])
         return self._executor.logs(job.id, attempt or job.attempt, name).read(offset)
 

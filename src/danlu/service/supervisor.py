@@ -13,13 +13,16 @@ from dataclasses import replace
 from danlu.errors import DanluError, InvalidJob, NoCapacity, Unavailable
 from danlu.executors.api import Executor
 from danlu.job.job import Job
+from danlu.job.server import Right
 from danlu.job.state import JobState, Reason
 from danlu.job.status import TaskStatus
 from danlu.records.api import Records
 from danlu.service.decide import Move, decide
 from danlu.service.ending import Ending
+from danlu.service.forsaken import Forsaken
 from danlu.service.keys import SecretFiles
 from danlu.service.planning import roles_of, tasks_of
+from danlu.service.sharing import Alone, Sharing, Turn
 from danlu.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -27,6 +30,8 @@ log = logging.getLogger(__name__)
 _SOON = 0.02  # agents are on their way
 _LIVING = 0.25  # an agent that ends wakes us; this is for those of an earlier server
 _IDLE = 5.0
+_SHARED = 1.0  # nobody wakes us for what other servers are given
+_LEASELESS = 0.2
 _LONGEST_DELAY = 300.0
 _PS_GRACE = 2.0  # parameter servers hold nothing worth waiting for
 _PEER_GRACE = 20.0  # who lost a peer may be inside TensorFlow, where no TERM is heard
@@ -41,6 +46,7 @@ class Supervisor:
         secrets: SecretFiles,
         ending: Ending,
         *,
+        sharing: Sharing | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
@@ -48,6 +54,8 @@ class Supervisor:
         self._settings = settings
         self._secrets = secrets
         self._ending = ending
+        self._sharing = sharing or Alone()
+        self._forsaken = Forsaken(executor, ending, self._sharing)
         self._clock = clock
         self._woken = threading.Event()
         self._closed = False
@@ -68,14 +76,18 @@ class Supervisor:
 
     def run(self) -> None:
         """Tick until closed."""
-        tidy = False
+        tidied: int | None = None
         while not self._closed:
             self._woken.clear()
             try:
-                if not tidy:
+                fence = self._sharing.begin()
+                if fence is not None and fence != tidied:
                     self._tidy_after_crash()
-                    tidy = True
-                pause = self.tick()
+                    tidied = fence
+                pause = _LEASELESS if fence is None else self.tick()
+            except Unavailable as error:
+                log.warning("tick failed because=%s", error)
+                pause = 1.0
             except Exception:
                 log.exception("tick failed")
                 pause = 1.0
@@ -91,13 +103,17 @@ class Supervisor:
             if not room and job.state is JobState.QUEUED and not job.stop_requested:
                 continue
             room = self._advance_safely(job) and room
-        self._ending.keep_house()
+        self._forsaken.end()
+        if self._ending.keep_house() and self._sharing.name:
+            self._tidy_after_crash()  # jobs that were here may have ended elsewhere
         return self._pause(jobs)
 
     def _pause(self, jobs: Sequence[Job]) -> float:
         if self._moved or any(job.state is JobState.STARTING for job in jobs):
             return _SOON
-        return _LIVING if jobs else _IDLE
+        if jobs or self._forsaken:
+            return _LIVING
+        return _SHARED if self._sharing.name else _IDLE
 
     def _advance_safely(self, job: Job) -> bool:
         """Return False when the job waits for room."""
@@ -111,7 +127,7 @@ class Supervisor:
         return True
 
     def _advance(self, job: Job) -> bool:
-        current: Job | None = job
+        current = self._ours(job)
         while current is not None and not current.state.final:
             if current.state is JobState.QUEUED:
                 if self._must_wait(current):
@@ -119,12 +135,45 @@ class Supervisor:
                 try:
                     current = self._launch(current)
                 except NoCapacity:
-                    return False
+                    return self._never_fits(job)
             else:
                 current = self._step(current)
         return True
 
+    def _ours(self, job: Job) -> Job | None:
+        """Return a job that is this server's to move; one of a server that is gone is now."""
+        turn = self._sharing.turn(job)
+        if turn is Turn.ORPHANED:
+            return self._take_over(job)
+        return job if turn is Turn.OURS else None
+
+    def _take_over(self, job: Job) -> Job | None:
+        right, gone = self._sharing.right(job), job.runs_on or job.accepted_by
+        log.warning("take over job=%s from=%s", job.id, gone)
+        if job.state is JobState.QUEUED:
+            detail = f"Its secrets are with server {gone}, which is gone."
+            lost = replace(job, detail=detail)
+            return self._save(
+                lost.moved(JobState.FAILED, self._clock(), Reason.PLATFORM_FAILED), right
+            )
+        if self._sharing.goes_on(job) or job.state is JobState.STOPPING:
+            return self._save(job, right)
+        lost = replace(job, detail=f"Server {gone}, which ran it, is gone.")
+        return self._save(lost.moved(JobState.STOPPING, self._clock(), Reason.AGENT_LOST), right)
+
+    def _never_fits(self, job: Job) -> bool:
+        """Tell whether only another server has a machine large enough for a job."""
+        if not self._sharing.name:
+            return False
+        try:
+            self._executor.place(job.id, roles_of(job))
+        except InvalidJob:
+            return True
+        return False
+
     def _must_wait(self, job: Job) -> bool:
+        if self._sharing.turn(job) is not Turn.OURS:
+            return True
         return not job.stop_requested and job.not_before > self._clock()
 
     def _launch(self, job: Job) -> Job | None:
@@ -132,12 +181,16 @@ class Supervisor:
             return self._apply(job, (), Move(JobState.STOPPED, Reason.STOPPED_BY_USER))
         places = self._executor.reserve(job.id, roles_of(job))
         planned = replace(job, plan=tasks_of(job, places, self._settings), tasks=())
-        return self._save(planned.moved(JobState.STARTING, self._clock()))
+        saved = self._save(planned.moved(JobState.STARTING, self._clock()))
+        if saved is None and self._sharing.name and not self._sharing.reaches:
+            self._executor.release(job.id)  # another server was faster
+        return saved
 
     def _step(self, job: Job) -> Job | None:
         gone = False
         if job.state is JobState.STARTING:
-            self._executor.start(job.id, job.plan, self._secrets.of(job.id))
+            sealed = self._sharing.sealed(job.plan)
+            self._executor.start(job.id, sealed, self._secrets.of(job.id))
         elif job.state is JobState.STOPPING:
             gone = self._executor.stop(job.id, job.plan, grace=self._grace(job), why=_why(job))
         tasks = self._executor.poll(job.id, job.plan)
@@ -174,6 +227,7 @@ class Supervisor:
             retried={**job.retried, reason.value: job.retried.get(reason.value, 0) + 1},
             not_before=self._clock() + delay,
             failed_task="",
+            detail="",
         )
 
     def _give_up(self, job: Job, error: Exception) -> None:
@@ -193,8 +247,8 @@ class Supervisor:
     def _since_change(self, job: Job) -> float:
         return self._clock() - job.history[-1].at
 
-    def _save(self, job: Job) -> Job | None:
-        saved = self._records.save(job)
+    def _save(self, job: Job, right: Right | None = None) -> Job | None:
+        saved = self._records.save(self._sharing.signed(job), right or self._sharing.right())
         if saved is None:
             log.debug("written by somebody else job=%s", job.id)
             self.wake()
@@ -207,10 +261,11 @@ class Supervisor:
 
     def _tidy_after_crash(self) -> None:
         """Give back what jobs held whose end was recorded and not yet acted upon."""
-        living = {job.id for job in self._records.living()}
-        for job_id in {*self._executor.held(), *self._executor.scratch()} - living:
+        living = {job.id: job for job in self._records.living()}
+        for job_id in {*self._executor.held(), *self._executor.scratch()} - living.keys():
             self._ending.after_crash(job_id)
         self._secrets.drop_all_but(living)
+        self._forsaken.find(living.values())
 
 
 def _why(job: Job) -> str:

@@ -34,6 +34,7 @@ class ClockworkExecutor:
     secrets: dict[str, Mapping[str, str]] = field(default_factory=dict)
     cleared: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    forsaken: list[str] = field(default_factory=list)
     graces: list[float] = field(default_factory=list)  # of each stop
     _ticks: "itertools.count[int]" = field(default_factory=itertools.count)
 
@@ -104,6 +105,13 @@ class ClockworkExecutor:
 
     def remove(self, job_id: str) -> None:
         self.removed.append(job_id)
+
+    def forsake(self, job_id: str) -> bool:
+        self.forsaken.append(job_id)
+        return True
+
+    def close(self) -> None:
+        pass
 
     # What a test does.
 

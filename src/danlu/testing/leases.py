@@ -30,11 +30,12 @@ class LeasesContract:
 
     def test_servers_are_told_with_what_is_left_of_their_leases(self, records: Records) -> None:
         records.take("two", OVER, host="b")
-        records.take("one", LONG, host="a", url="http://a:9420")
+        records.take("one", LONG, host="a", executor="ray", url="http://a:9420")
 
         one, two = records.servers()
 
-        assert (one.name, one.host, one.url, one.living) == ("one", "a", "http://a:9420", True)
+        assert (one.name, one.host, one.living) == ("one", "a", True)
+        assert (one.executor, one.url) == ("ray", "http://a:9420")
         assert (two.name, two.host, two.living) == ("two", "b", False)
         assert LONG - 60 < one.left <= LONG
 

@@ -71,8 +71,10 @@ class RayExecutor:
         self._nodes: tuple[float, list[Node]] = (-_RECENT, [])
         self._starting = threading.Lock()
 
+    def forsake(self, job_id: str) -> bool:
+        return True  # whoever takes a job over goes on with these very tasks
+
     def close(self) -> None:
-        """Let the driver go. Jobs go on; the next executor takes them up."""
         self._link.close()
 
     def capacity(self) -> Capacity:

@@ -16,6 +16,7 @@ def upgrade() -> None:
         sa.Column("fence", sa.Integer, nullable=False),
         sa.Column("until", sa.Float, nullable=False),
         sa.Column("host", sa.Text, nullable=False),
+        sa.Column("executor", sa.Text, nullable=False),
         sa.Column("url", sa.Text, nullable=False),
     )
     op.create_table(
