@@ -4,6 +4,7 @@ A write is refused when somebody wrote the job meanwhile (compare-and-set): then
 tick is dropped and the next one sees the newer job.
 """
 
+import errno
 import logging
 import threading
 import time
@@ -33,6 +34,11 @@ _IDLE = 5.0
 _SHARED = 1.0  # nobody wakes us for what other servers are given
 _LEASELESS = 0.2
 _LONGEST_DELAY = 300.0
+# What a full disk or a machine with too many processes says: it passes, and no job is to blame.
+_PASSING = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS),
+    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
+}
 _PS_GRACE = 2.0  # parameter servers hold nothing worth waiting for
 _PEER_GRACE = 20.0  # who lost a peer may be inside TensorFlow, where no TERM is heard
 
@@ -122,6 +128,9 @@ class Supervisor:
         except Unavailable as error:
             log.warning("advance later job=%s because=%s", job.id, error)
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in _PASSING:
+                log.warning("advance later job=%s because=%s", job.id, error)
+                return True
             log.exception("advance failed job=%s", job.id)
             self._give_up(job, error)
         return True
@@ -174,7 +183,9 @@ class Supervisor:
     def _must_wait(self, job: Job) -> bool:
         if self._sharing.turn(job) is not Turn.OURS:
             return True
-        return not job.stop_requested and job.not_before > self._clock()
+        # More than the whole delay is left only where the clock was set back.
+        left = job.not_before - self._clock()
+        return not job.stop_requested and 0 < left <= self._delay(job.attempt)
 
     def _launch(self, job: Job) -> Job | None:
         if job.stop_requested:
@@ -220,15 +231,18 @@ class Supervisor:
 
     def _again(self, job: Job) -> Job:
         reason = job.reason or Reason.AGENT_LOST
-        delay = min(self._settings.retry_delay * 2 ** (job.attempt - 1), _LONGEST_DELAY)
         return replace(
             job,
             attempt=job.attempt + 1,
             retried={**job.retried, reason.value: job.retried.get(reason.value, 0) + 1},
-            not_before=self._clock() + delay,
+            not_before=self._clock() + self._delay(job.attempt + 1),
             failed_task="",
             detail="",
         )
+
+    def _delay(self, attempt: int) -> float:
+        """Return how long an attempt waits after the one before it."""
+        return min(self._settings.retry_delay * 2.0 ** (attempt - 2), _LONGEST_DELAY)
 
     def _give_up(self, job: Job, error: Exception) -> None:
         """End a job that cannot be brought to run. What runs already is looked at again."""
