@@ -7,7 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from danlu.taskdir.process import MARK, alive, has_mark, mark, marked, started, this_agent
+from danlu.taskdir.process import (
+    MARK,
+    alive,
+    has_mark,
+    mark,
+    marked,
+    running,
+    started,
+    this_agent,
+)
 
 
 @pytest.fixture
@@ -75,3 +84,10 @@ def test_marked_finds_a_task_or_a_whole_job_and_no_neighbour(sleeper):
     assert other.pid not in set(marked("job1/"))
     assert has_mark(other.pid, "job12/")
     assert not has_mark(os.getpid(), "job1/")
+
+
+def test_a_mark_is_looked_for_only_among_those_named(sleeper):
+    first, second = sleeper("job1/1/worker-0"), sleeper("job1/1/worker-1")
+
+    assert list(marked("job1/", among=[second.pid])) == [second.pid]
+    assert running()[first.pid].parent == os.getpid()

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from danlu.agent.cgroup import ControlGroup
-from danlu.taskdir.process import marked, started
+from danlu.taskdir.process import Seen, marked, running, started
 
 log = logging.getLogger(__name__)
 
@@ -30,12 +30,16 @@ class Processes:
         self._mark = mark
         self._group = group
         self.spared: set[int] = set()  # ours, not the script's
+        self._began = started(os.getpid()) or 0
         self._clock = clock
         self._sleep = sleep
 
     def pids(self) -> set[int]:
         """Return all that live now, without zombies and without ourselves."""
-        found = descendants(os.getpid()) | set(marked(self._mark))
+        seen = running()
+        found = descendants(os.getpid(), seen=seen)
+        # What began before us is not the task's, and who is known need not be asked.
+        found |= set(marked(self._mark, among=_since(self._began, seen) - found))
         if self._group is not None:
             found |= self._group.pids()
         found -= {os.getpid(), *self.spared}
@@ -62,12 +66,12 @@ class Processes:
         return set()
 
 
-def descendants(ancestor: int) -> set[int]:
+def descendants(*ancestors: int, seen: Mapping[int, Seen] | None = None) -> set[int]:
     children: dict[int, list[int]] = {}
-    for pid, parent in _parents().items():
-        children.setdefault(parent, []).append(pid)
+    for pid, one in (running() if seen is None else seen).items():
+        children.setdefault(one.parent, []).append(pid)
     found: set[int] = set()
-    queue = [ancestor]
+    queue = list(ancestors)
     while queue:
         for child in children.get(queue.pop(), ()):
             if child not in found:
@@ -76,17 +80,8 @@ def descendants(ancestor: int) -> set[int]:
     return found
 
 
-def _parents() -> Mapping[int, int]:
-    parents = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    # The name, in parentheses, may hold blanks and parentheses itself.
-                    parents[int(name)] = int(file.read().rsplit(b")", 1)[1].split()[1])
-            except (OSError, IndexError):
-                continue  # ended while we looked
-    return parents
+def _since(began: int, seen: Mapping[int, Seen]) -> set[int]:
+    return {pid for pid, one in seen.items() if one.began >= began}
 
 
 def _send(pid: int, number: signal.Signals) -> None:

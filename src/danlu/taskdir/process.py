@@ -2,8 +2,9 @@
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from danlu.job.status import Agent
 
@@ -24,15 +25,33 @@ def boot_id() -> str:
         return ""
 
 
-def started(pid: int) -> int | None:
-    """Return when a process began, in clock ticks since boot; None when it is gone or a zombie."""
+class Seen(NamedTuple):
+    """A process that runs: ``began`` is in clock ticks since boot."""
+
+    parent: int
+    began: int
+
+
+def look_at(pid: int) -> Seen | None:
+    """Return what the kernel says of a process; None when it is gone or a zombie."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            # The name, in parentheses, may hold blanks and parentheses itself.
-            fields = file.read().rsplit(b")", 1)[1].split()
+        # The name, in parentheses, may hold blanks and parentheses itself.
+        fields = _read(f"/proc/{pid}/stat").rsplit(b")", 1)[1].split()
     except (OSError, IndexError):
         return None
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+    return None if fields[0] in (b"Z", b"X") else Seen(int(fields[1]), int(fields[19]))
+
+
+def running() -> dict[int, Seen]:
+    """Return every process of this machine."""
+    found = ((int(name), look_at(int(name))) for name in os.listdir("/proc") if name.isdigit())
+    return {pid: seen for pid, seen in found if seen is not None}
+
+
+def started(pid: int) -> int | None:
+    """Return when a process began, in clock ticks since boot; None when it is gone or a zombie."""
+    seen = look_at(pid)
+    return None if seen is None else seen.began
 
 
 def this_agent() -> Agent:
@@ -45,26 +64,38 @@ def alive(agent: Agent) -> bool:
     return agent.boot == boot_id() and started(agent.pid) == agent.started
 
 
-def marked(value: str) -> Iterator[int]:
+def marked(value: str, among: Iterable[int] | None = None) -> Iterator[int]:
     """Yield the pids of all processes of a task, or of a whole job when ``value`` ends in '/'.
 
-    What a script starts inherits its environment: even a daemon is found.
+    What a script starts inherits its environment: even a daemon is found. ``among``: the only
+    processes that are looked at.
     """
-    for name in os.listdir("/proc"):
-        if name.isdigit() and int(name) != os.getpid() and has_mark(int(name), value):
-            yield int(name)
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if among is None else among:
+        if pid != os.getpid() and has_mark(pid, value):
+            yield pid
 
 
 def has_mark(pid: int, value: str) -> bool:
     """Tell whether a process lives and belongs to a task, or to a job as in :func:`marked`."""
     wanted = f"{MARK}={value}".encode()
     try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            variables = file.read().split(b"\0")
+        variables = _read(f"/proc/{pid}/environ").split(b"\0")
     except OSError:
         return False
-    if started(pid) is None:
-        return False
     if wanted.endswith(b"/"):
-        return any(variable.startswith(wanted) for variable in variables)
-    return wanted in variables
+        found = any(variable.startswith(wanted) for variable in variables)
+    else:
+        found = wanted in variables
+    return found and started(pid) is not None
+
+
+def _read(path: str) -> bytes:
+    """Read a file of the kernel's: a machine has hundreds of them, and a file object is slow."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = b""
+        while piece := os.read(handle, 65_536):
+            data += piece
+        return data
+    finally:
+        os.close(handle)
