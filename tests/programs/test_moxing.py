@@ -1,75 +1,63 @@
 """Whole programs of MoXing through the command line, in the manner of its manual."""
 
 import re
+import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageDraw
 
 from pages import Page
 
-SOURCES = Path(__file__).parent / "moxing"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "moxing"
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "mox-run.md"
 
 
-def place(person, name):
-    home = person.folder / name
-    (home / "code").mkdir(parents=True)
-    shutil.copy(SOURCES / f"{name}.py", home / "code" / "train.py")
-    return home
+def lines(program):
+    """Return the lines of the examples' page that run a program."""
+    (block,) = (block for block in Page(EXAMPLES / "README.md").blocks if block.kind == "sh")
+    return [line for line in block.text.splitlines() if program in line]
 
 
-def draw_shapes(folder):
-    """Write 40 pictures of circles and 40 of bars, of several sizes."""
-    for number in range(80):
-        kind = ("bar", "circle")[number % 2]
-        side = 20 + number % 7 * 4
-        picture = Image.new("RGB", (side, side + number % 3), (40, number, 60))
-        pen = ImageDraw.Draw(picture)
-        at = [side // 4, side // 4, side * 3 // 4, side * 3 // 4]
-        if kind == "circle":
-            pen.ellipse(at, fill=(250, 250, 250))
-        else:
-            pen.rectangle([side // 2 - 2, 1, side // 2 + 1, side - 2], fill=(250, 250, 250))
-        (folder / kind).mkdir(parents=True, exist_ok=True)
-        picture.save(folder / kind / f"{number}.png")
+@pytest.fixture
+def example(person):
+    """The folder of the examples, with their data, and a way to type a line of their page there."""
+    home = person.folder / "moxing"
+    shutil.copytree(EXAMPLES, home)
+    subprocess.run([sys.executable, "make_data.py", "data"], cwd=home, check=True)
+
+    def types(line, *more):
+        return person.types(*shlex.split(line)[1:], *more, cwd=home).stdout
+
+    return home, types
 
 
 def numbers(pattern, log):
     return [float(found) for found in re.findall(pattern, log)]
 
 
-def learn_shapes(person, *words):
-    """Run the program; return its folder and the accuracy of its evaluations."""
-    home = place(person, "shapes")
-    draw_shapes(home / "data")
-    done = person.types(
-        "run", home / "code", "--dialect", "dls", "--boot-file", "train.py", "--name", "shapes",
-        "--data-url", home / "data", "--train-url", home / "out",
-        "-p", "result_url=obs://results/shapes.csv", *words,
-    )  # fmt: skip
-    return home, numbers(r"\[VALIDATION METRICS\] step: \d+ accuracy: ([0-9.]+)", done.stdout)
+def accuracies(printed):
+    return numbers(r"\[VALIDATION METRICS\] step: \d+ accuracy: ([0-9.]+)", printed)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("-p", "num_gpus=4", "-p", "batch_size=4"),
-        ("--nodes", "2", "--cpus", "0.5", "-p", "batch_size=8"),
-    ],
-    ids=["four clones", "two nodes"],
-)
-def test_pictures_are_learned_by_many_as_by_one(person, words):
-    home, accuracy = learn_shapes(person, *words)
+@pytest.mark.parametrize("line", lines("pictures.py")[1:], ids=["four clones", "two nodes"])
+def test_pictures_are_learned_by_many_as_by_one(example, line):
+    home, types = example
+
+    accuracy = accuracies(types(line))
 
     assert len(accuracy) == 3
     assert accuracy[-1] > 0.9
-    assert (home / "out" / "model" / "saved_model.pb").exists()
+    out = re.search(r"--train-url (\S+)", line)[1]
+    assert (home / out / "model" / "saved_model.pb").exists()
 
 
-def test_pictures_are_learned_evaluated_exported_and_predicted(person):
-    home, accuracy = learn_shapes(person)
+def test_pictures_are_learned_evaluated_exported_and_predicted(person, example):
+    home, types = example
+
+    accuracy = accuracies(types(lines("pictures.py")[0], "--name", "shapes"))
 
     assert len(accuracy) == 3
     assert accuracy[-1] > 0.9
@@ -83,12 +71,35 @@ def test_pictures_are_learned_evaluated_exported_and_predicted(person):
     }  # fmt: skip
 
 
-def test_two_losses_train_two_networks_and_a_log_dir_may_be_in_the_store(person):
-    home = place(person, "gan")
+def test_large_batches_in_half_precision_learn_with_lars(example):
+    _, types = example
+    (line,) = lines("large_batch.py")
 
-    done = person.types("run", home / "code" / "train.py", "--name", "gan")
+    printed = types(line)
 
-    means = numbers(r"\tmean: (-?[0-9.]+)", done.stdout)
+    losses, accuracy = (numbers(rf"\t{name}: ([0-9.]+)", printed) for name in ("loss", "accuracy"))
+    assert losses[-1] < losses[0] / 3
+    assert accuracy[-1] > 0.9
+
+
+def test_a_keras_model_of_two_inputs_is_built_again_from_json_and_is_as_good(person, example):
+    _, types = example
+    (line,) = lines("sequences.py")
+
+    printed = types(line)
+
+    (evaluated,) = numbers(r"accuracy: ([0-9.]+)\t\[640 examples\]", printed)
+    assert evaluated > 0.85
+    assert "model.json" in person.types("store", "ls", "obs://models/sequences/").stdout
+
+
+def test_two_losses_train_two_networks_and_a_log_dir_may_be_in_the_store(person, example):
+    _, types = example
+    (line,) = lines("gan.py")
+
+    printed = types(line, "--name", "gan")
+
+    means = numbers(r"\tmean: (-?[0-9.]+)", printed)
     assert abs(means[0]) < 1.5
     assert abs(means[-1] - 4) < 1.5
     steps = person.asks("show", "gan")["steps"]
@@ -98,10 +109,11 @@ def test_two_losses_train_two_networks_and_a_log_dir_may_be_in_the_store(person)
     assert "events.out.tfevents" in listed
 
 
-def test_steps_are_shown_and_can_be_limited(person):
-    home = place(person, "gan")
+def test_steps_are_shown_and_can_be_limited(person, example):
+    _, types = example
+    (line,) = lines("gan.py")
 
-    person.types("run", home / "code" / "train.py", "--name", "short", "--max-steps", "42")
+    types(line, "--name", "short", "--max-steps", "42")
 
     job = person.asks("show", "short")
     assert (job["state"], job["steps"]["step"], job["steps"]["total"]) == ("succeeded", 42, 42)
