@@ -5,6 +5,7 @@ other machine has to see that directory, and what it writes is kept with the chi
 """
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from danlu_runtime.modelmaker import machines
 from danlu_runtime.notes import say
 
 _OVER = b"over"  # what the evaluator is told at the end of the training
+_FROM_OUTSIDE = (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
 _AGAIN = 3  # times it is started anew when somebody has killed it
 
 
@@ -43,12 +45,16 @@ class Evaluation:
 
         Raises:
             Refused: it failed, and says why.
+            SystemExit: it is killed again and again: so does the chief end, and is tried again.
         """
         code = self._process.poll()
         if code is None or code == 0:
             return
-        if code > 0 or not self._left:
+        if code > 0 or -code not in _FROM_OUTSIDE:
             raise Refused(f"The evaluation failed: {_described(self._box.failure(), code)}.")
+        if not self._left:
+            say(f"the evaluator was ended by signal {-code} once more")
+            sys.exit(128 - code)
         self._left -= 1
         self._clear()
         say(f"the evaluator was ended by signal {-code}, and is started anew")

@@ -3,22 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-# Files are the chief's: an Estimator lets parameter servers read and write their own variables,
-# in a directory that all machines would have to see.
-_FILES = ("Save", "SaveSlices", "SaveV2", "Restore", "RestoreSlice", "RestoreV2")
-_FILES += ("MergeV2Checkpoints", "ShardedFilename")
+from danlu_runtime.tf1.cluster_files import placing
 
 
 def with_files_here(config: Any) -> Any:
-    """Return a configuration whose checkpoints are read and written by the process itself."""
+    """Return a configuration whose checkpoints are read and written by the process itself.
+
+    Of an Estimator's graph not all file operations are made by a saver.
+    """
     if not config.cluster_spec:
         return config
     from tensorflow_estimator.python.estimator import estimator
 
     usual: Callable[[Any], str] = estimator._get_replica_device_setter(config)
     here = f"/job:{config.task_type}/task:{config.task_id}/device:CPU:0"
-
-    def place(op: Any) -> str:
-        return here if op.type in _FILES else usual(op)
-
-    return config.replace(device_fn=place)
+    return config.replace(device_fn=placing(here, usual))

@@ -14,6 +14,7 @@ def enter(real: ModuleType) -> ModuleType:
     from danlu_runtime.activate import version_seen
     from danlu_runtime.tf1 import (
         before_one,
+        cluster_files,
         flags,
         keras,
         logs,
@@ -35,6 +36,7 @@ def enter(real: ModuleType) -> ModuleType:
     workers.pass_proxies_by()
     workers.look_often()
     workers.end_synchronous_runs()
+    cluster_files.keep_here()
     keras.accept_old_calls()
     whole_checkpoints.mend(real)
     steps.install()

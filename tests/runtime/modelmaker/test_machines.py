@@ -187,6 +187,25 @@ print("evaluated as", os.environ["TF_CONFIG"][-36:])
     assert '"type": "evaluator"' in said.out
 
 
+def test_an_evaluator_that_is_always_killed_ends_the_chief_as_if_it_were_killed(beside):
+    """The job is tried again then: no fault of the functions."""
+    with (
+        beside("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)") as evaluation,
+        pytest.raises(SystemExit) as ended,
+    ):
+        evaluation.finish()
+
+    assert ended.value.code == 137
+
+
+def test_an_evaluator_that_crashes_is_a_failure(beside):
+    with (
+        beside("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)") as evaluation,
+        pytest.raises(Refused, match=r"The evaluation failed: .*signal 11"),
+    ):
+        evaluation.finish()
+
+
 def test_an_evaluator_that_fails_while_it_listens_tells_its_error(beside):
     script = """
 from danlu_runtime.modelmaker.evaluation import training_is_over

@@ -1,8 +1,7 @@
 """Between-graph training as the TensorFlow 1 tutorial writes it: ps and workers by four flags."""
 
-import time
-
 import tensorflow as tf
+from pace import Pace
 
 flags = tf.app.flags
 flags.DEFINE_string("data_url", "", "")
@@ -12,7 +11,7 @@ flags.DEFINE_integer("task_index", 0, "")
 flags.DEFINE_string("ps_hosts", "", "")
 flags.DEFINE_string("worker_hosts", "", "")
 flags.DEFINE_integer("steps", 60, "")
-flags.DEFINE_float("pause", 0.05, "")
+flags.DEFINE_integer("interval", 10, "")
 FLAGS = flags.FLAGS
 
 
@@ -22,26 +21,24 @@ def main(_):
     server = tf.train.Server(cluster, job_name=FLAGS.job_name, task_index=FLAGS.task_index)
     if FLAGS.job_name == "ps":
         server.join()
-    own = "/job:worker/task:%d" % FLAGS.task_index
+    own = f"/job:worker/task:{FLAGS.task_index}"
     with tf.device(tf.train.replica_device_setter(worker_device=own, cluster=cluster)):
         step = tf.train.get_or_create_global_step()
-        weights = [tf.get_variable("w%d" % n, initializer=0.0) for n in range(3)]
+        weights = [tf.get_variable(f"w{n}", initializer=0.0) for n in range(3)]
         loss = tf.add_n([tf.square(w - 1.0) for w in weights])
         train = tf.train.GradientDescentOptimizer(0.01).minimize(loss, global_step=step)
-    saver = tf.train.CheckpointSaverHook(FLAGS.train_url, save_steps=10)
+    chief = FLAGS.task_index == 0
     with tf.train.MonitoredTrainingSession(
         master=server.target,
-        is_chief=FLAGS.task_index == 0,
+        is_chief=chief,
         checkpoint_dir=FLAGS.train_url,
         save_checkpoint_secs=None,
+        save_checkpoint_steps=FLAGS.interval,
         save_summaries_steps=None,
-        chief_only_hooks=[saver],
-        hooks=[tf.train.StopAtStepHook(last_step=FLAGS.steps)],
+        hooks=[Pace(chief), tf.train.StopAtStepHook(last_step=FLAGS.steps)],
     ) as session:
         while not session.should_stop():
-            at, _ = session.run([step, train])
-            print("step %d" % at, flush=True)
-            time.sleep(FLAGS.pause)
+            session.run(train)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,201 @@
+"""One process of several is killed: the others stop, and the job goes on from its checkpoint."""
+
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from danlu.client import bundle, connect
+from danlu.taskdir.process import marked, started
+from trials import COUNT, tried
+
+PROGRAMS = Path(__file__).parent / "programs" / "cluster"
+INTERVAL = 10
+MANY = int(os.environ.get(COUNT) or 20)
+SURVIVORS = 30.0  # seconds they have
+TWO_NODES = {"nodes": 2, "train_url": "obs://bucket/out"}
+STYLES = {
+    "mox": {"dialect": "dls", "boot_file": "train.py", **TWO_NODES},
+    "plain": {"dialect": "modelarts", "boot_file": "train.py", **TWO_NODES},
+    "kdl": {"dialect": "kdl", "module": "trainer.task", "worker_count": 1, "ps_count": 1},
+    "modelmaker": {"dialect": "modelmaker", "model_file": "train.py", "nodes": 2},
+}
+VICTIMS = {
+    "mox": ("worker-1", "worker-0", "ps-1"),
+    "plain": ("ps-1", "worker-0", "worker-1"),
+    "kdl": ("master-0", "worker-0", "ps-0"),
+    "modelmaker": ("worker-0", "chief-0", "ps-0"),
+}
+CASES = [
+    pytest.param(style, victims[0], 1, id=f"{style}-quick", marks=[pytest.mark.timeout(300)])
+    for style, victims in VICTIMS.items()
+] + [
+    pytest.param(
+        *(style, victim, MANY),
+        id=f"{style}-{victim}",
+        marks=[pytest.mark.long, pytest.mark.timeout(7200)],
+    )
+    for style, victims in VICTIMS.items()
+    for victim in victims
+]
+
+
+class Training:
+    """A job on several tasks, and what its trainers wrote down."""
+
+    def __init__(self, settings, style, steps, retries, folder):
+        self.client = connect(settings)
+        self.ledger = folder / "ledger"
+        self.ledger.touch()
+        code = folder / "code"
+        archive, _ = bundle.pack(bundle.select(program(style, code), settings))
+        request = {**STYLES[style], **told(style, steps), "retries": retries}
+        request["code"] = self.client.upload_code(archive)
+        archive.unlink()
+        request["env"] = {"LEDGER": str(self.ledger)}
+        self.id = self.client.submit(request)["id"]
+
+    def steps(self, attempt=0, who=""):
+        """Return those of an attempt, or all."""
+        lines = self.ledger.read_text().split("\n")[:-1]
+        found = (line.split() for line in lines)
+        return [
+            int(step)
+            for at, by, step in found
+            if int(at) == (attempt or int(at)) and by.startswith(who)
+        ]
+
+    def at_step(self, attempt, more):
+        """Return once the chief has done so many steps of an attempt."""
+        self.until(lambda: len(self.steps(attempt, "chief")) >= more, "it does not train")
+
+    def processes(self, *of):
+        """Return those of the job, of an attempt or of one of its tasks, oldest first."""
+        value = "/".join(map(str, (self.id, *of)))
+        found = marked(value if len(of) == 2 else f"{value}/")
+        return sorted(found, key=lambda pid: started(pid) or 0)
+
+    def evaluator(self):
+        """Return the process beside the chief's own, if it is there now."""
+        attempt = self.client.job(self.id)["attempt"]
+        return [pid for pid in self.processes(attempt, "chief-0")[1:] if _is_evaluator(pid)]
+
+    def until(self, condition, what, seconds=240.0):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            view = self.client.job(self.id)
+            assert view["state"] != "failed", view["cause"]["en"]
+            assert time.monotonic() < deadline, f"{what}: {view}"
+            time.sleep(0.05)
+
+    def lost(self, attempt):
+        """Return the steps that were done for nothing, and those done while others were awaited.
+
+        Workers that do not wait for each other go on while the chief writes a checkpoint.
+        """
+        last, first = max(self.steps(attempt)), min(self.steps(attempt + 1))
+        chief = self.steps(attempt, "chief")
+        meanwhile = max(b - a for a, b in zip(chief, [*chief[1:], last], strict=True))
+        return last - (first - 1), meanwhile
+
+
+@pytest.fixture
+def train(settings, tmp_path):
+    """Return a function that starts a job."""
+    begun = []
+
+    def begin(style, steps, retries):
+        begun.append(Training(settings, style, steps, retries, tmp_path))
+        return begun[-1]
+
+    yield begin
+    for training in begun:
+        training.client.close()
+
+
+def _is_evaluator(pid):
+    try:
+        return "evaluator" in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return False
+
+
+def program(style, code):
+    if (PROGRAMS / style).is_dir():
+        shutil.copytree(PROGRAMS / style, code)
+        shutil.copy(PROGRAMS / "pace.py", code / "trainer")
+    else:
+        code.mkdir()
+        shutil.copy(PROGRAMS / f"{style}.py", code / "train.py")
+        shutil.copy(PROGRAMS / "pace.py", code)
+    return code
+
+
+def told(style, steps):
+    if style == "kdl":
+        words = f"--checkpoint_path=ks3://bucket/out --steps={steps} --interval={INTERVAL}"
+        return {"job_args": words}
+    if style == "modelmaker":
+        return {"parameters": {"train_max_steps": steps, "save_checkpoints_steps": INTERVAL}}
+    return {"parameters": {"steps": steps, "interval": INTERVAL}}
+
+
+@pytest.mark.parametrize(("style", "victim", "count"), CASES)
+def test_whichever_task_is_killed_the_others_stop_and_the_job_goes_on(
+    train, chance, measured, style, victim, count
+):
+    steps = 40 + 3 * INTERVAL * count
+    training = train(style, steps, count)
+    lost, ended, resumed = [], [], []
+    for attempt in range(1, count + 1):
+        training.at_step(attempt, chance.randint(1, 2 * INTERVAL))
+        killed = training.processes(attempt, victim)[0]
+        os.kill(killed, signal.SIGKILL)
+        began = time.monotonic()
+        training.until(lambda: not training.processes(attempt), "survivors do not stop")  # noqa: B023
+        ended.append(time.monotonic() - began)
+        training.at_step(attempt + 1, 1)
+        resumed.append(time.monotonic() - began)
+        lost.append(training.lost(attempt))
+
+    view = training.client.wait(training.id, timeout=600)
+    assert (view["state"], view["attempt"]) == ("succeeded", count + 1), view
+    assert view["retried"] == {"killed": count}
+    assert training.processes() == []
+    measured(
+        f"F10 {style} {victim}",
+        kills=count,
+        interval=INTERVAL,
+        most_steps_lost=max(steps for steps, _ in lost),
+        slowest_end=round(max(ended), 1),
+        slowest_resume=round(max(resumed), 1),
+    )
+    assert max(ended) <= SURVIVORS
+    for steps_lost, meanwhile in lost:
+        assert 0 <= steps_lost <= INTERVAL + meanwhile
+
+
+@tried(quick=1, long=20, timeout=7200)
+def test_an_evaluator_that_is_killed_costs_no_more_than_a_checkpoint(
+    train, chance, measured, count
+):
+    """The chief starts it anew a few times; beyond that, the job does."""
+    training = train("modelmaker", 40 + 2 * INTERVAL * count, count)
+    for _ in range(count):
+        before = len(training.steps())
+        training.until(lambda: len(training.steps()) > before, "it does not train")  # noqa: B023
+        time.sleep(chance.uniform(0, 0.5))
+        training.until(lambda: training.evaluator(), "there is no evaluator")
+        os.kill(training.evaluator()[0], signal.SIGKILL)
+
+    view = training.client.wait(training.id, timeout=600)
+    assert view["state"] == "succeeded", view["cause"]["en"]
+    assert view["attempt"] <= 1 + count // 4
+    assert training.processes() == []
+    lost = [training.lost(attempt) for attempt in range(1, view["attempt"])]
+    measured("F10 modelmaker evaluator", kills=count, attempts=view["attempt"], lost=lost)
+    for steps_lost, meanwhile in lost:
+        assert 0 <= steps_lost <= INTERVAL + meanwhile
