@@ -58,6 +58,20 @@ def test_a_fresh_process_loads_nothing_it_does_not_use(code, further):
     assert loaded(code) & (HEAVY | PARTS | further) == set()
 
 
+def test_a_job_is_asked_for_without_the_job_model(tmp_path):
+    (tmp_path / "train.py").write_text("print('here')")
+    code = (
+        "from danlu.cli.session import Session\n"
+        "from danlu.cli.compose import compose\n"
+        f"request, code = compose(Session(), {str(tmp_path / 'train.py')!r}, {{}})\n"
+        "assert request['dialect'] == 'modelarts'\n"
+        "from danlu.client import bundle, connect"
+    )
+
+    unused = {"danlu.job.job", "danlu.job.plan", "danlu.dialects.modelarts", "danlu.dialects.form"}
+    assert loaded(code) & (HEAVY | unused) == set()
+
+
 @pytest.mark.parametrize(
     ("package", "name"),
     [

@@ -65,7 +65,7 @@ def entry_field(dialect: str) -> str:
     from danlu import dialects
 
     try:
-        return str(getattr(dialects.get(dialect), "ENTRY", "boot_file"))
+        return dialects.entry_field(dialect)
     except NotFound:  # the server may have it installed
         return "boot_file"
 

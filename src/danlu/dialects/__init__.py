@@ -19,6 +19,14 @@ BUILT_IN = {
     "ti": "danlu.dialects.ti",
 }
 PROMISED: tuple[str, ...] = ()
+# ENTRY of each, for those who ask nothing else: a dialect brings the whole job model along.
+_ENTRIES = {
+    "dls": "boot_file",
+    "kdl": "module",
+    "modelarts": "boot_file",
+    "modelmaker": "model_file",
+    "ti": "entry_point",
+}
 
 
 def get(name: str) -> "Dialect":
@@ -41,3 +49,12 @@ def get(name: str) -> "Dialect":
             hint=f"A script that takes its paths as flags can run as: {', '.join(BUILT_IN)}.",
         )
     raise NotFound("dialect", name, known={*BUILT_IN, *PROMISED, *installed})
+
+
+def entry_field(name: str) -> str:
+    """Return the field in which a dialect is told what to start.
+
+    Raises:
+        NotFound, Unsupported
+    """
+    return _ENTRIES.get(name) or str(getattr(get(name), "ENTRY", "boot_file"))
