@@ -27,7 +27,7 @@ TOKEN = "canary-ray-" + "0123456789abcdef" * 4
 
 @dataclass
 class TestCluster:
-    """``folder`` holds all files of Ray; ``ray`` is its cluster, to add nodes and take them away."""
+    """``folder`` holds all files of Ray; nodes join and get lost."""
 
     __test__ = False
 

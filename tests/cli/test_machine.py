@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from danlu.cli import checks
+from danlu.cli import checks, ray_state
+from danlu.errors import Unavailable
 from danlu.settings import Endpoint, load
 
 
@@ -132,7 +133,7 @@ def test_gpus_are_counted(settings, tmp_path):
 def test_doctor_tells_every_check(danlu, lang):
     result = danlu("doctor", "--lang", lang)
 
-    assert len([line for line in result.out.splitlines() if not line.startswith(" ")]) == 12
+    assert len([line for line in result.out.splitlines() if not line.startswith(" ")]) == 13
     assert "Python" in result.out
 
 
@@ -194,3 +195,48 @@ def test_completion_finds_names_on_disk_when_no_server_runs(home, fake_task):
     TaskDir(carrier, 1, "worker-0").write_plan(fake_task, {})
 
     assert job_names(Session()) == ["mnist"]
+
+
+def test_status_tells_the_nodes_of_a_cluster(danlu, client, monkeypatch):
+    nodes = [{"host": "10.0.0.2", "cpus": 4.0, "memory": 8 << 30, "gpus": 1}]
+    room = {"cpus": 4.0, "memory": 8 << 30, "gpus": ["10.0.0.2/0"], "nodes": nodes}
+    monkeypatch.setattr(client, "capacity", lambda: room)
+
+    result = danlu("status", "--server", "http://127.0.0.1:1")
+
+    assert "10.0.0.2: 4 CPUs, 8.6 GB, 1 GPUs" in result.out
+
+
+def test_status_says_why_the_room_of_a_cluster_is_not_known(danlu, client, monkeypatch):
+    def away():
+        raise Unavailable("Nothing answers at 10.0.0.1:6379.")
+
+    monkeypatch.setattr(client, "capacity", away)
+
+    result = danlu("status", "--server", "http://127.0.0.1:1")
+
+    assert (result.code, "Nothing answers at 10.0.0.1:6379." in result.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("env", "level", "words"),
+    [
+        ({}, "ok", "not used"),
+        ({"DANLU_EXECUTOR": "ray"}, "fail", "cluster_store is not set"),
+        ({"DANLU_EXECUTOR": "ray", "DANLU_STORE_SHARED": "true"}, "fail", "danlu up --ray"),
+        (
+            {
+                "DANLU_EXECUTOR": "ray",
+                "DANLU_STORE_SHARED": "true",
+                "DANLU_RAY_ADDRESS": "127.0.0.1:1",
+            },
+            "warn",
+            "Nothing answers at 127.0.0.1:1",
+        ),
+    ],
+)
+def test_doctor_looks_at_the_cluster(env, level, words, home):
+    finding = ray_state.check(load({"home": home}, env))
+
+    assert finding.level == level
+    assert words in f"{finding.text} {finding.todo}"

@@ -216,7 +216,12 @@ def test_code_over_the_limit_is_refused_before_it_is_kept(ask):
 
 
 def test_capacity_and_hello(ask):
-    assert ask("GET", "/v1/capacity").json() == {"cpus": 2.0, "memory": 1 << 30, "gpus": []}
+    assert ask("GET", "/v1/capacity").json() == {
+        "cpus": 2.0,
+        "memory": 1 << 30,
+        "gpus": [],
+        "nodes": [],
+    }
     assert ask("GET", "/v1/hello").json()["living"] == 0
 
 

@@ -8,7 +8,8 @@ SCHEMAS = {
     "Dataset", "DatasetView", "DatasetsList", "DefineBody", "ErrorDetail", "ErrorView",
     "Failure", "FaultView", "Fetch", "Frame", "HelloView", "Install", "Isolation", "JobSpec",
     "JobState", "JobSummary", "JobView", "JobsPage", "Limits", "LineView", "LinesView",
-    "NoteView", "Outcome", "Parameter", "Phase", "Place", "PlanBody", "PlanView", "Progress",
+    "NodeView", "NoteView", "Outcome", "Parameter", "Phase", "Place", "PlanBody", "PlanView",
+    "Progress",
     "Push", "Reason", "RerunBody", "Resources", "Steps", "StopBody", "SubmitBody", "Task",
     "TaskStatus", "Transfer", "TranslationView",
 }  # fmt: skip

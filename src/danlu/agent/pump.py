@@ -59,8 +59,10 @@ class JobLog:
                 self._flush()
 
     def flush(self) -> None:
+        """Send what waits; where each time costs a request, no more often than once a second."""
         with self._lock:
-            self._flush()
+            if self._writer.prompt or self._clock() - self._flushed > _FLUSH:
+                self._flush()
 
     def finish(self) -> None:
         with self._lock:

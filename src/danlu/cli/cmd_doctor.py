@@ -9,6 +9,7 @@ from danlu.cli import checks
 from danlu.cli.checks import FAIL, Finding
 from danlu.cli.layout import fields
 from danlu.cli.options import Command
+from danlu.cli.ray_state import check as check_ray
 from danlu.cli.server_state import check as check_server
 from danlu.cli.session import Session
 from danlu.words import say
@@ -43,6 +44,7 @@ def _findings(session: Session) -> Iterator[Finding]:
     yield checks.gpus(settings)
     yield checks.clock(settings)
     yield checks.proxies(session.env)
+    yield check_ray(settings)
     yield check_server(session)
 
 

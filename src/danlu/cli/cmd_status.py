@@ -1,6 +1,7 @@
 """danlu status: what the server is doing."""
 
 import time
+from typing import Any
 
 import click
 
@@ -9,6 +10,7 @@ from danlu.cli.options import Command
 from danlu.cli.server_state import state
 from danlu.cli.session import Session
 from danlu.cli.units import age, size
+from danlu.errors import Unavailable
 from danlu.words import say
 
 
@@ -18,13 +20,21 @@ def command(session: Session) -> None:
     """Tell whether the server runs, where, and what room it has. Starts nothing."""
     now = state(session)
     if now["running"]:
-        now["capacity"] = session.client.capacity()
+        now |= _room(session)
     if session.json:
         session.screen.json(now)
         return
     if not now["running"]:
         session.screen.say("status.down")
     session.screen.data("\n".join(fields(_rows(now))))
+
+
+def _room(session: Session) -> dict[str, object]:
+    """Return the room there is; why it is not known, where a cluster does not answer."""
+    try:
+        return {"capacity": session.client.capacity()}
+    except Unavailable as error:
+        return {"unavailable": error.message}
 
 
 def _rows(now: dict[str, object]) -> list[tuple[str, str]]:
@@ -39,7 +49,15 @@ def _rows(now: dict[str, object]) -> list[tuple[str, str]]:
         memory = size(capacity["memory"])
         room = say("status.room_is", cpus=f"{capacity['cpus']:g}", memory=memory, gpus=gpus)
         rows.append((say("status.room"), room))
+        rows += [_node(node) for node in capacity.get("nodes", ())]
+    elif now.get("unavailable"):
+        rows.append((say("status.room"), str(now["unavailable"])))
     return rows
+
+
+def _node(node: dict[str, Any]) -> tuple[str, str]:
+    told = {**node, "cpus": f"{node['cpus']:g}", "memory": size(node["memory"])}
+    return say("status.node"), say("status.node_is", **told)
 
 
 def _told(now: dict[str, object], name: str) -> bool:

@@ -2,31 +2,79 @@
 
 import socket
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
+from danlu import __version__
 from danlu.cli.options import Command
 from danlu.cli.session import Session
+
+if TYPE_CHECKING:
+    from danlu.client.background import Up
 
 
 @click.command("up", cls=Command)
 @click.option("--host", default="", help="Where to listen; the setting host, if left out.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Likewise; 0 takes a free one.")
 @click.option("--rotate-token", is_flag=True, help="Make a new token; the old one ends.")
+@click.option("--ray", is_flag=True, help="Start a Ray head here too, and run tasks on it.")
 @click.pass_obj
-def command(session: Session, host: str, port: int | None, rotate_token: bool) -> None:
+def command(session: Session, host: str, port: int | None, rotate_token: bool, ray: bool) -> None:
     """Start the server on a TCP address and print it. Jobs go on meanwhile."""
-    from danlu.client.background import bring_up
-
-    up = bring_up(session.settings, host, port, rotate=rotate_token)
+    address = ""
+    if ray:
+        up, address = _with_ray(session, host, port, rotate_token)
+    else:
+        up = _bring_up(session, host, port, rotate_token)
     if session.json:
-        session.screen.json(asdict(up))
+        session.screen.json({**asdict(up), **({"ray": address} if ray else {})})
         return
     session.screen.data(up.url)
     session.screen.say("up.ready", url=up.url, file=session.settings.home / "token")
     elsewhere = _from_elsewhere(up.url, host or session.settings.host)
     if elsewhere:
         session.screen.say("up.elsewhere", url=elsewhere, file=session.settings.home / "token")
+    if ray:
+        _tell_ray(session, address)
+
+
+def _bring_up(session: Session, host: str, port: int | None, rotate: bool) -> "Up":
+    from danlu.client.background import bring_up
+
+    return bring_up(session.settings, host, port, rotate=rotate)
+
+
+def _with_ray(session: Session, host: str, port: int | None, rotate: bool) -> "tuple[Up, str]":
+    """Start a head, then a server that uses it; a head that no server would use is ended."""
+    from danlu.client.background import bring_down
+    from danlu.errors import DanluError
+    from danlu.executors.ray.head import head_of, start_head, stop_head
+
+    settings = session.settings
+    before = head_of(settings)
+    head = start_head(settings, host or settings.host)
+    try:
+        if head != before:
+            bring_down(settings)  # the one that runs may use another executor, or a dead head
+        up = _bring_up(session, host, port, rotate)
+    except DanluError:
+        if before is None:
+            stop_head(settings)
+        raise
+    return up, head.address
+
+
+def _tell_ray(session: Session, address: str) -> None:
+    from danlu.executors.ray.access import token_file
+
+    nodes = len(session.client.capacity()["nodes"])
+    file = token_file(session.settings)
+    session.screen.say("up.ray", address=address, nodes=nodes, file=file)
+    if address.startswith("127."):
+        session.screen.say("up.ray_alone")
+    else:
+        session.screen.say("up.ray_join", address=address, version=__version__)
 
 
 def _from_elsewhere(url: str, host: str) -> str:

@@ -12,12 +12,33 @@ from danlu.taskdir.log import LogReader
 
 
 @dataclass(frozen=True)
+class Node:
+    """All the room of one machine of a cluster, free or not."""
+
+    host: str
+    cpus: float
+    memory: int
+    gpus: int
+
+
+@dataclass(frozen=True)
 class Capacity:
-    """All the room there is, free or not."""
+    """All the room there is, free or not; ``nodes``: empty where this machine is all there is."""
 
     cpus: float
     memory: int
     gpus: tuple[str, ...]
+    nodes: tuple[Node, ...] = ()
+
+    def most(self, count: int) -> Node:
+        """Return what one node of ``count`` equal ones can have at most, if all room is free."""
+        nodes = self.nodes or (Node("", self.cpus, self.memory, len(self.gpus)),)
+        return Node(
+            "",
+            cpus=min(self.cpus / count, max(node.cpus for node in nodes)),
+            memory=min(self.memory // count, max(node.memory for node in nodes)),
+            gpus=min(len(self.gpus) // count, max(node.gpus for node in nodes)),
+        )
 
 
 class Executor(Protocol):

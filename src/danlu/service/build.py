@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from danlu.executors.local import LocalExecutor
+from danlu.executors.choice import chosen, open_executor
 from danlu.records.api import Records
 from danlu.records.sql import open_records
 from danlu.service.ending import Ending
@@ -13,6 +13,7 @@ from danlu.service.keys import SecretFiles
 from danlu.service.one_store import check_one_store
 from danlu.service.sharing import Alone, Shared, Sharing
 from danlu.service.supervisor import Supervisor
+from danlu.service.switching import take_over
 from danlu.service.tenure import Tenure
 from danlu.settings import Settings
 from danlu.storage.locate import Stores
@@ -27,6 +28,7 @@ class Platform:
     records: Records
     thread: threading.Thread
     tenure: Tenure | None = None  # where other servers share the records
+    leave: Callable[[], None] = lambda: None
 
     def start(self, url: str = "") -> None:
         """``url``: where other servers find this one."""
@@ -41,23 +43,26 @@ class Platform:
             self.thread.join()
         if self.tenure is not None:
             self.tenure.close()
+        self.leave()
         self.records.close()
 
 
 def build(settings: Settings) -> Platform:
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    settings = chosen(settings)
     records = open_records(settings.records_url or settings.database)
+    take_over(settings.home, settings.executor, records)
     Stores.of(settings).sweep()
     secrets = SecretFiles(settings.home / "secrets")
     wake: Callable[[], None] = lambda: supervisor.wake()  # noqa: E731
     tenure = _tenure(settings, records, wake) if settings.records_url else None
     sharing = _sharing(settings, tenure) if tenure is not None else Alone()
-    executor = LocalExecutor(settings, wake=wake)
+    executor = open_executor(settings, wake)
     ending = Ending(records, executor, secrets, settings)
     supervisor = Supervisor(records, executor, settings, secrets, ending, sharing=sharing)
     service = Service(records, executor, settings, secrets, wake=wake, sharing=sharing)
     thread = threading.Thread(target=supervisor.run, name="supervisor", daemon=True)
-    return Platform(service, supervisor, records, thread, tenure)
+    return Platform(service, supervisor, records, thread, tenure, executor.close)
 
 
 def _tenure(settings: Settings, records: Records, wake: Callable[[], None]) -> Tenure:

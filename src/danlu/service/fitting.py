@@ -28,12 +28,12 @@ def fit(
     flavor: Flavor, asked: Resources, capacity: Capacity, *, strict_gpus: bool
 ) -> tuple[Flavor, list[str]]:
     """Return what each node gets of a flavor, and a note where that is less than it names."""
-    nodes = max(asked.nodes, 1)
-    cpus = flavor.cpus if asked.cpus else min(flavor.cpus, capacity.cpus / nodes)
-    memory = flavor.memory if asked.memory else min(flavor.memory, capacity.memory // nodes)
+    most = capacity.most(max(asked.nodes, 1))
+    cpus = flavor.cpus if asked.cpus else min(flavor.cpus, most.cpus)
+    memory = flavor.memory if asked.memory else min(flavor.memory, most.memory)
     gpus = flavor.gpus
     if not asked.gpus and not strict_gpus and capacity.gpus:
-        gpus = min(flavor.gpus, len(capacity.gpus) // nodes)
+        gpus = min(flavor.gpus, most.gpus)
     cut = []
     if cpus < flavor.cpus:
         cut.append(f"{cpus:g} CPUs of {flavor.cpus:g}")

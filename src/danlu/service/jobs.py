@@ -23,6 +23,7 @@ from danlu.service.draft import Ground, fill_resources, read, taken
 from danlu.service.keys import SecretFiles, check_secrets
 from danlu.service.lines import LogView, no_attempt
 from danlu.service.planning import roles_of, tasks_of
+from danlu.service.reach import out_of_reach
 from danlu.service.sharing import Alone, Sharing
 from danlu.service.startable import unstartable
 from danlu.service.whereabouts import Whereabouts
@@ -267,6 +268,7 @@ class Service:
         spec, notes, more = fill_resources(spec, self._settings, self._executor.capacity())
         faults.add(more)
         spec, settled = self._ground.settle(spec)
+        faults.add(out_of_reach(spec, self._stores, self._settings))
         more_notes, more = self._ground.check(spec, self._records.living())
         faults.add(more)
         job = Job(

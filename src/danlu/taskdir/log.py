@@ -66,6 +66,11 @@ class LogWriter:
     def end(self) -> int:
         return self._end
 
+    @property
+    def prompt(self) -> bool:
+        """Whether what is written can be read at once, and :meth:`flush` costs next to nothing."""
+        return self._carrier.grows
+
     def write(self, data: bytes) -> None:
         if data:
             self._mark()

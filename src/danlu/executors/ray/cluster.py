@@ -6,7 +6,6 @@ stores do not see each other's.
 """
 
 import logging
-import socket
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -22,8 +21,9 @@ from ray.util.placement_group import (
 )
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from danlu.errors import ExecutorError, Unavailable
+from danlu.errors import ExecutorError
 from danlu.executors.ray.bootstrap import holder_class, own_versions
+from danlu.executors.ray.joining import join
 from danlu.executors.ray.words import GONE, PENDING, READY, STARTING, UNKNOWN
 
 log = logging.getLogger("danlu.ray")
@@ -44,19 +44,7 @@ class Cluster:
         Raises:
             Unavailable: with the reason as a sentence.
         """
-        host = address.rpartition(":")[0]
-        own = {"_node_ip_address": host} if _is_here(host) else {}
-        try:
-            ray.init(
-                address=address,
-                namespace=self._scope,
-                log_to_driver=False,
-                configure_logging=False,
-                **own,
-            )
-        except Exception as error:
-            log.exception("connect address=%s", address)
-            raise Unavailable(_why_not(address, error)) from None
+        join(address, self._scope)
         self._drop_pending()
         return len(self.nodes())
 
@@ -270,23 +258,3 @@ def _same(one: Sequence[dict[str, float]], other: Sequence[dict[str, float]]) ->
         return [{key: float(value) for key, value in b.items() if value} for b in bundles]
 
     return plain(one) == plain(other)
-
-
-def _is_here(host: str) -> bool:
-    """Tell whether an address is this machine's own: then its raylet is, too."""
-    try:
-        with socket.socket() as probe:
-            probe.bind((host, 0))
-    except OSError:
-        return False
-    return True
-
-
-def _why_not(address: str, error: Exception) -> str:
-    text = " ".join(str(error).split())
-    low = text.lower()
-    if "token" in low or "unauthenticated" in low:
-        return f"The Ray cluster at {address} does not accept the token; set ray_token to its own."
-    if "version mismatch" in low:
-        return f"The Ray cluster at {address} is of another version. {text[:400]}"
-    return f"The Ray cluster at {address} does not answer: {text[:400]}"

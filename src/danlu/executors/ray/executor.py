@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from danlu.errors import ExecutorError, InvalidJob, NoCapacity
-from danlu.executors.api import Capacity
+from danlu.executors.api import Capacity, Node
 from danlu.executors.ray.access import find_access
-from danlu.executors.ray.fitting import Node, faults, spread
+from danlu.executors.ray.fitting import faults, spread
 from danlu.executors.ray.link import Link
 from danlu.executors.ray.places import bundles_of, imagined, places_of
 from danlu.executors.ray.stopping import Stopping
@@ -83,6 +83,7 @@ class RayExecutor:
             cpus=sum(node.cpus for node in nodes),
             memory=sum(node.memory for node in nodes),
             gpus=tuple(f"{node.host}/{index}" for node in nodes for index in range(node.gpus)),
+            nodes=tuple(nodes),
         )
 
     def place(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
@@ -93,8 +94,6 @@ class RayExecutor:
         return imagined(roles, hosts)
 
     def reserve(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
-        with telling():
-            attempt = newest_attempt(self._directories.carrier(job_id)) + 1
         found: dict[str, Any] = self._link.call(
             "reserve",
             self._patience.room + self._patience.holders + 30.0,
@@ -110,6 +109,8 @@ class RayExecutor:
             pending = found["state"] == PENDING
             why = "there is no room in the cluster" if pending else "its places are being prepared"
             raise NoCapacity(f"Job {job_id} waits: {why}.")
+        with telling():
+            attempt = newest_attempt(self._directories.carrier(job_id)) + 1
         return places_of(job_id, attempt, roles, found["places"])
 
     def start(self, job_id: str, tasks: Sequence[Task], secrets: Mapping[str, str]) -> None:
@@ -144,7 +145,7 @@ class RayExecutor:
             return self._watching.statuses(tasks)
 
     def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
-        return self._directory(job_id, attempt, task).log_reader()
+        return TaskDir(self._directories.glance(job_id), attempt, task).log_reader()
 
     def translation(self, job_id: str, attempt: int, task: str) -> Translation:
         with telling():

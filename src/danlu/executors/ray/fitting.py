@@ -1,20 +1,10 @@
 """Whether a job could ever fit onto the nodes there are, and why not."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from danlu.executors.api import Node
 from danlu.executors.capacity import ROUNDING, size_text
 from danlu.job.plan import Role
-
-
-@dataclass(frozen=True)
-class Node:
-    """All the room of one machine, free or not."""
-
-    host: str
-    cpus: float
-    memory: int
-    gpus: int
 
 
 def spread(roles: Sequence[Role], nodes: Sequence[Node]) -> list[str] | None:

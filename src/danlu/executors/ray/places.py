@@ -7,7 +7,7 @@ from typing import Any
 from danlu.job.plan import Isolation, Place, Role
 from danlu.job.wire import from_wire
 
-_LEAST = 0.001  # a bundle of nothing is none
+_LEAST = float(1 << 20)  # bytes of memory: Ray refuses a bundle of nothing
 _FIRST_PORT = 20_000
 
 
@@ -15,9 +15,9 @@ def bundles_of(roles: Sequence[Role]) -> list[dict[str, float]]:
     """Return what each task takes, in Ray's words."""
     found = []
     for role in roles:
-        bundle = {"CPU": max(role.cpus, _LEAST), "memory": role.memory, "GPU": role.gpus}
-        kept = {name: float(amount) for name, amount in bundle.items() if amount}
-        found += [kept] * role.count
+        bundle = {"CPU": role.cpus, "memory": float(role.memory), "GPU": float(role.gpus)}
+        kept = {name: amount for name, amount in bundle.items() if amount}
+        found += [kept or {"memory": _LEAST}] * role.count
     return found
 
 

@@ -1,12 +1,12 @@
 """The task directories of a cluster's jobs, in the store that all its nodes reach."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from danlu.errors import StorageError, Unavailable
 from danlu.settings import Settings
 from danlu.storage.cluster import jobs_place
-from danlu.taskdir.store import StoreCarrier
+from danlu.taskdir.store import Objects, StoreCarrier
 
 
 class Directories:
@@ -22,6 +22,9 @@ class Directories:
     def carrier(self, job_id: str) -> StoreCarrier:
         return StoreCarrier(self._place.storage, self._prefix(job_id))
 
+    def glance(self, job_id: str) -> "Glance":
+        return Glance(self._place.storage, self._prefix(job_id))
+
     def remove(self, job_id: str) -> None:
         """Remove every file of a job."""
         storage = self._place.storage
@@ -32,6 +35,19 @@ class Directories:
         if not job_id or job_id.startswith(".") or "/" in job_id or "\0" in job_id:
             raise ValueError(f"{job_id!r} is not the id of a job")
         return self._place.prefix + job_id
+
+
+class Glance(StoreCarrier):
+    """A look at one moment: what there is, is listed once. For a reader that is soon let go."""
+
+    def __init__(self, objects: Objects, prefix: str) -> None:
+        super().__init__(objects, prefix)
+        self._listed: dict[str, Sequence[tuple[str, int]]] = {}
+
+    def names(self, prefix: str) -> Sequence[tuple[str, int]]:
+        if prefix not in self._listed:
+            self._listed[prefix] = super().names(prefix)
+        return self._listed[prefix]
 
 
 @contextlib.contextmanager

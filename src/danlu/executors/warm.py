@@ -1,0 +1,121 @@
+"""Keeps a process with TensorFlow loaded for the tasks of this machine, while it has room for it.
+
+What agents wished for and did not find is started when a job has ended and a CPU is free: no job
+waits for it. A process leaves when we do, however we do; tasks it was used for go on.
+"""
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from danlu.settings import GiB, Settings
+from danlu.taskdir.box import LAUNCHER
+from danlu.taskdir.warm import FOLDER, Wanted
+
+log = logging.getLogger(__name__)
+
+NEEDED = 2 * GiB  # of free memory; one process takes a quarter of a GiB of its own
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_STALE = 7 * 86400.0  # seconds after which a wish is forgotten
+
+
+class WaitingProcesses:
+    """Not for several threads. At most ``most`` are kept, those that were wished for last."""
+
+    def __init__(
+        self, home: Path, most: int, free_memory: Callable[[], int] = lambda: free_memory()
+    ) -> None:
+        self._folder = home / FOLDER
+        self._most = most
+        self._free_memory = free_memory
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._failed: set[str] = set()
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def tend(self) -> None:
+        """Start what is wished for, at most one at a time, and end what no longer is."""
+        for key in [key for key, process in self._running.items() if process.poll() is not None]:
+            if self._running.pop(key).returncode:
+                log.warning("waiting process failed key=%s log=%s", key, self._log(key))
+                self._failed.add(key)
+        wishes = self._wishes()
+        for key in [key for key in self._running if key not in wishes]:
+            self._end(key)
+        for key, wanted in wishes.items():
+            if key not in self._running and key not in self._failed:
+                if self._free_memory() >= NEEDED:
+                    self._start(key, wanted)
+                return
+
+    def close(self) -> None:
+        for key in list(self._running):
+            self._end(key)
+
+    def _wishes(self) -> dict[str, Wanted]:
+        """Return the newest, by key."""
+        found: list[tuple[float, str, Wanted]] = []
+        for path in self._folder.glob("*.json"):
+            try:
+                when = path.stat().st_mtime
+                if time.time() - when > _STALE:
+                    path.unlink()
+                    continue
+                found.append((when, path.stem, Wanted.load(path.read_bytes())))
+            except (OSError, ValueError) as error:
+                log.info("wish passed over path=%s error=%s", path, error)
+        found.sort(key=lambda wish: -wish[0])
+        return {key: wanted for _, key, wanted in found[: self._most]}
+
+    def _start(self, key: str, wanted: Wanted) -> None:
+        with open(self._log(key), "wb") as output:
+            self._running[key] = subprocess.Popen(
+                [wanted.executable, str(LAUNCHER), "--wait", str(self._folder), key],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                cwd="/",
+                env={
+                    "PATH": os.environ.get("PATH") or _PATH,
+                    "HOME": str(self._folder / f"{key}.home"),
+                    **wanted.env,
+                },
+                start_new_session=True,
+            )
+        log.info("waiting process key=%s pid=%s", key, self._running[key].pid)
+
+    def _end(self, key: str) -> None:
+        process = self._running.pop(key)
+        if process.stdin is not None:
+            process.stdin.close()
+        process.wait()  # it has nothing to finish
+
+    def _log(self, key: str) -> Path:
+        return self._folder / f"{key}.log"
+
+
+def waiting_processes(settings: Settings) -> WaitingProcesses | None:
+    """Return what the settings ask for; None: every task starts a process of its own."""
+    most = 1 if settings.warm == "auto" else 0 if settings.warm == "off" else int(settings.warm)
+    folder = settings.home / FOLDER
+    if most and sys.platform == "linux":
+        return WaitingProcesses(settings.home, most)
+    if folder.is_dir():  # its being there tells agents to ask
+        shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
+def free_memory() -> int:
+    """Return the bytes a new process may take without pressing another; 0 where it is unknown."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) << 10
+    except (OSError, ValueError):
+        pass
+    return 0

@@ -1,0 +1,76 @@
+"""The waiting process: it listens, forks and knows nothing of any task.
+
+It runs no code of a user's and has one thread when it forks. It leaves when its standard input
+is closed: the server holds the other end.
+"""
+
+import gc
+import os
+import select
+import signal
+import socket
+from pathlib import Path
+
+from danlu.agent import kernel
+from danlu.agent.sandbox import Order
+from danlu.taskdir import warm
+from danlu_runtime.warm.become import become
+from danlu_runtime.warm.keeper import keep
+from danlu_runtime.warm.recording import Recording
+
+_PATIENCE = 5.0  # seconds for an agent to say what it wants
+
+
+def serve(folder: str, key: str, recording: Recording, keras: bytes) -> str:
+    """Return in the process of a script, with the box of its task; nowhere else."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a keeper ended
+    listening = _listen(Path(folder), key)
+    gc.collect()
+    gc.freeze()  # a collection in a fork would copy every page
+    polled = select.poll()
+    polled.register(0, select.POLLIN)
+    polled.register(listening.fileno(), select.POLLIN)
+    while True:
+        if any(handle == 0 for handle, _ in polled.poll()):
+            os._exit(0)
+        connection, _ = listening.accept()
+        if os.fork():
+            connection.close()
+            continue
+        listening.close()
+        order, handles = _hear(connection)
+        child = os.fork()
+        if child == 0:
+            return become(order, handles, connection, recording, keras)
+        for handle in handles:
+            os.close(handle)
+        keep(child, connection)
+
+
+def _listen(folder: Path, key: str) -> socket.socket:
+    """Listen under the name agents look for, from the moment there is somebody to answer."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    path = folder / f"{key}.sock"
+    path.unlink(missing_ok=True)  # of one that was killed
+    with warm.address(folder, key) as address:
+        listening.bind(address)
+    path.chmod(0o600)
+    listening.listen(64)
+    return listening
+
+
+def _hear(connection: socket.socket) -> tuple[Order, list[int]]:
+    """Become the parent of a script, and return what it shall be; leave where nobody says so."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    kernel.become_subreaper()
+    os.dup2(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), 0)
+    connection.settimeout(_PATIENCE)
+    try:
+        if not warm.same_user(connection):
+            os._exit(1)
+        data, handles = warm.receive(connection, 2)
+    except (OSError, EOFError):
+        os._exit(1)
+    connection.settimeout(None)
+    return Order.load(data)._replace(parent=os.getpid()), handles
