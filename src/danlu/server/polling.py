@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-SHORTEST, FIRST, LONGEST = 0.05, 0.1, 0.5  # seconds between two looks at the same thing
+FIRST, LONGEST = 0.05, 0.5  # seconds between two looks at the same thing
+NEWS_FIRST, NEWS_LONGEST = 0.01, 0.05  # the same when there are news
 RATE = 100  # looks per second, all questions together
 THREADS = 4
 
@@ -74,7 +75,7 @@ class Polls:
             first = poll.answer = await self._ask(ask)
             while not ready(first, poll.answer) and not self._closed:
                 poll.asked.set()
-                await _pause(news, max(pause, len(self._polls) / RATE))
+                await _pause(news, len(self._polls) / RATE, pause)
                 pause = min(pause * 1.25, LONGEST)
                 news = self._news
                 poll.answer = await self._ask(ask)
@@ -93,10 +94,12 @@ class Polls:
             del self._polls[key]
 
 
-async def _pause(news: asyncio.Event, seconds: float) -> None:
-    await asyncio.sleep(SHORTEST)  # a flood of news is looked at only so often
+async def _pause(news: asyncio.Event, turn: float, seconds: float) -> None:
+    """Return when it is our turn and the seconds are over; news make both shorter."""
+    least = min(max(turn, NEWS_FIRST), NEWS_LONGEST)  # a flood of news is looked at only so often
+    await asyncio.sleep(least)
     try:
-        await asyncio.wait_for(news.wait(), max(0.0, seconds - SHORTEST))
+        await asyncio.wait_for(news.wait(), max(turn, seconds) - least)
     except asyncio.TimeoutError:
         return
 
