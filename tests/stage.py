@@ -10,6 +10,7 @@ from pathlib import Path
 
 import danlu_runtime
 from danlu.agent.outcome import told_by
+from danlu.agent.redact import Redactor
 from danlu.agent.verdict import Seen, judge, last_lines
 from danlu.dialects import modelarts
 from danlu.job.job import Change, Job
@@ -66,7 +67,7 @@ class Stage:
             env={**os.environ, "PYTHONUNBUFFERED": "1", **command.env, **env},
         )
         status = done.returncode << 8 if done.returncode >= 0 else -done.returncode
-        seen = Seen(status, told_by(box), box.crash(), lines=last_lines(done.stdout), code=code)
+        seen = Seen(status, told_by(box, Redactor(())), box.crash(), lines=last_lines(done.stdout), code=code)
         return self.ends(*judge(seen, None))
 
     def provoke(self, script):

@@ -1,8 +1,11 @@
+import io
+import json
+import logging
 import random
 
 import pytest
 
-from danlu.agent.redact import Redactor
+from danlu.agent.redact import Redactor, clean_logging
 
 
 def test_what_is_no_secret_passes_at_once():
@@ -33,3 +36,37 @@ def test_pieces_of_any_size_give_the_same_text(seed):
     shown = b"".join(pieces) + redactor.rest()
 
     assert shown == text.replace(b"aabaabc!", b"***")
+
+
+@pytest.mark.parametrize(
+    ("secret", "told"),
+    [
+        ('it\'s "my" key', repr('it\'s "my" key')),
+        ('it\'s "my" key', repr({"key": 'it\'s "my" key'})),
+        ("a\\b\tc-key", json.dumps({"key": "a\\b\tc-key"})),
+        ("口令-密码-口令", json.dumps("口令-密码-口令")),
+        ("a/b+c=d&e", "https://host/?key=a%2Fb%2Bc%3Dd%26e"),
+        ("two words!", "key=two+words%21"),
+        ("first line\nsecond line", "1: first line\n2: second line"),
+    ],
+)
+def test_a_secret_is_known_as_programs_write_it(secret, told):
+    shown = Redactor([secret]).text(told)
+
+    assert "***" in shown
+    assert not any(word in shown for word in ("my", "c-key", "4ee4", "b%2B", "words", "line"))
+
+
+def test_our_own_log_is_clean_too(caplog, monkeypatch):
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
+    clean_logging(Redactor(["s3cr3t-key"]))
+
+    try:
+        raise ValueError("no access with s3cr3t-key")
+    except ValueError:
+        logging.getLogger("danlu").exception("push failed key=%s", "s3cr3t-key")
+
+    assert "push failed key=***" in stream.getvalue()
+    assert "s3cr3t-key" not in stream.getvalue()

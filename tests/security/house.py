@@ -19,7 +19,7 @@ class House:
 
     def __init__(self, folder: Path, **env: str) -> None:
         self.folder = folder
-        (folder / "run").mkdir(mode=0o700, exist_ok=True)
+        (folder / "run").mkdir(mode=0o700, parents=True, exist_ok=True)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("DANLU_", "PYTHONDONT"))}
         own = {"DANLU_HOME": str(folder / "home"), "XDG_RUNTIME_DIR": str(folder / "run")}
         self.env = {**kept, **own, "DANLU_CPUS": "4", "DANLU_GPUS": "none", "LC_ALL": "C.UTF-8"}

@@ -28,7 +28,7 @@ from danlu.agent.port import has_listener
 from danlu.agent.prepare import output_folders, prepare, write_launch
 from danlu.agent.processes import Processes
 from danlu.agent.pump import JobLog
-from danlu.agent.redact import Redactor
+from danlu.agent.redact import Redactor, clean_logging
 from danlu.agent.report import Reporter
 from danlu.agent.stage import Stage, code_folder
 from danlu.agent.training import Training
@@ -123,6 +123,7 @@ class _Life:
         self._secrets = files.take_secrets()
         hidden = (*self._secrets.values(), *stores.secrets(settings))
         self._redactor = Redactor(hidden)
+        clean_logging(self._redactor)
         writer = files.log_writer(self._task.limits.log)
         self._log = JobLog(writer, Redactor(hidden))
         self._report = Reporter(files)
@@ -231,6 +232,7 @@ class _Life:
             output_folders(self._workspace),
             CurveReader(self._processes),
             interval=self._task.limits.mirror,
+            clean=self._redactor.text,
         )
 
     def _judge(self, status: int, told: Wish | None, kills: int) -> Verdict:
@@ -238,7 +240,7 @@ class _Life:
         box = self._workspace.box
         seen = Seen(
             status,
-            told_by(box),
+            told_by(box, self._redactor),
             box.crash(),
             self._memory_kills() - kills,
             tail_of(self._files),

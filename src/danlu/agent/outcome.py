@@ -59,9 +59,9 @@ def push_failed(verdict: Verdict, error: DanluError | OSError) -> Verdict:
     return replace(found, failure=replace(found.failure or Failure(), detail=detail, exit_code=0))
 
 
-def told_by(box: Box) -> Failure | None:
+def told_by(box: Box, redactor: Redactor) -> Failure | None:
     """Return what the script's process said of its failure, each text within its bounds."""
-    told = box.failure()
+    told = _redacted(box.failure(), redactor)  # before it is cut: half a secret is not known
     if told is None:
         return None
     return Failure(
@@ -141,8 +141,20 @@ def _redacted(failure: Failure | None, redactor: Redactor) -> Failure | None:
     clean = redactor.text
     return replace(
         failure,
+        exception=clean(failure.exception),
         message=clean(failure.message),
         detail=clean(failure.detail),
-        frames=tuple(replace(frame, text=clean(frame.text)) for frame in failure.frames),
+        found=clean(failure.found),
+        disk_full=clean(failure.disk_full),
+        traceback=clean(failure.traceback),
+        frames=tuple(
+            replace(
+                frame,
+                file=clean(frame.file),
+                function=clean(frame.function),
+                text=clean(frame.text),
+            )
+            for frame in failure.frames
+        ),
         last_lines=tuple(clean(line) for line in failure.last_lines),
     )

@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from danlu.agent.event_files import CurveReader, find_event_files
@@ -33,6 +34,7 @@ class Training:
         reader: CurveReader,
         *,
         interval: float,
+        clean: Callable[[str], str] = str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._files = files
@@ -41,6 +43,7 @@ class Training:
         self._outputs = outputs
         self._reader = reader
         self._interval = interval
+        self._clean = clean
         self._clock = clock
         self._undrawn: Curves | None = None
         self._closed = threading.Event()
@@ -79,7 +82,18 @@ class Training:
         if self._undrawn is None:
             return
         try:
-            self._files.draw(self._undrawn)
+            self._files.draw(self._named(self._undrawn))
             self._undrawn = None
         except (OSError, StorageError) as error:
             log.warning("curves not written error=%s", error)
+
+    def _named(self, curves: Curves) -> Curves:
+        """A script may have put anything into the name of a curve, a secret too."""
+        clean = self._clean
+        return replace(
+            curves,
+            curves=tuple(
+                replace(curve, run=clean(curve.run), tag=clean(curve.tag))
+                for curve in curves.curves
+            ),
+        )

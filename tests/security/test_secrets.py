@@ -1,0 +1,267 @@
+"""A secret is for the script alone: it is in no byte we write or say, however the job ends."""
+
+import contextlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from house import House
+
+from danlu.client import connect
+from danlu.errors import DanluError, UserError
+from danlu.taskdir.process import marked
+from danlu.testing.s3_server import serve
+from danlu.testing.s3_service import SmallS3
+
+# Every line of every value holds this: whatever form it takes on its way, it is seen.
+CANARY = "c4n4ry5ecret"
+SECRETS = {
+    "PLAIN_KEY": f"{CANARY}-plain-0123456789",
+    "QUOTED_KEY": f'it\'s "{CANARY}\\quoted" & $HOME',
+    "LINES_KEY": f"-----BEGIN {CANARY}-----\nMIIE{CANARY}xyz==\n-----END {CANARY}-----\n",
+    "CHINESE_KEY": f"口令-{CANARY}-密码",
+    "URL_KEY": f"{CANARY}/slash+plus=equals",
+}
+# Wrong keys of a store: settings of the server, not secrets of a job.
+STORE_KEYS = {
+    "DANLU_KS3_ACCESS_KEY": f"{CANARY}-access-key",
+    "DANLU_KS3_SECRET_KEY": f"{CANARY}-store-key",
+}
+TELL = """
+import json, os, sys, urllib.parse
+names = [name for name in os.environ if name.endswith("_KEY") or "SECRET" in name]
+for name in names:
+    value = os.environ[name]
+    print("as it is", value)
+    print("in an error", repr(value), file=sys.stderr)
+    print("as json", json.dumps(value), json.dumps({"key": value}, ensure_ascii=False))
+    print("in a link", "https://host/?key=" + urllib.parse.quote(value, safe=""))
+    for piece in value:  # as a slow writer
+        sys.stdout.write(piece)
+        sys.stdout.flush()
+    print()
+print(os.environ)
+sys.stdout.flush()
+plain = os.environ["PLAIN_KEY"]
+"""
+ENDS = {
+    "success": "",
+    "error": "raise ValueError('no access with ' + plain + ' or ' + repr(dict(os.environ)))",
+    "long-error": "raise ValueError('x' * 3995 + plain)",
+    "named": "raise type(plain, (Exception,), {})('bad')",
+    "abort": "os.abort()",
+    "killed": "os.kill(os.getpid(), 9)",
+    "exit": "sys.exit('bad key: ' + plain)",
+    "child": "os.system(sys.executable + ' -c \"import os; print(os.environ)\"')",
+}  # fmt: skip
+SLOW = (
+    TELL + "\nprint('begun', flush=True)\nimport time\ntime.sleep(float(sys.argv[1].split('=')[1]))"
+)
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    quick = {"DANLU_HEARTBEAT": "0.2", "DANLU_AGENT_TIMEOUT": "3", "DANLU_RETRY_DELAY": "0.1"}
+    with serve(SmallS3("bucket")) as url:
+        store = {**STORE_KEYS, "DANLU_KS3_ENDPOINT": url}
+        made = House(tmp_path_factory.mktemp("house"), **quick, **store)
+        yield made
+    for job in made.settings.jobs.glob("*"):
+        for pid in marked(f"{job.name}/"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    made.close()
+
+
+def request_of(house: House, name: str, script: str, **more):
+    files = {"train.py": script, **more.pop("files", {})}
+    code = house.code(name, files)
+    return {"dialect": "modelarts", "code": code, "boot_file": "train.py", "name": name, **more}
+
+
+def leaks(house: House) -> list[str]:
+    """Return every file of ours, and every command line, that holds the canary."""
+    found = []
+    for folder, _, names in os.walk(house.folder):
+        for name in names:
+            path = Path(folder, name)
+            with contextlib.suppress(OSError):
+                if (
+                    path.is_file()
+                    and not path.is_symlink()
+                    and CANARY.encode() in path.read_bytes()
+                ):
+                    found.append(str(path.relative_to(house.folder)))
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if CANARY.encode() in command.read_bytes():
+                found.append(str(command))
+    return sorted(found)
+
+
+def said(house: House, name: str) -> str:
+    """Return all the platform says of a job to whoever asks."""
+    commands = (
+        ("show", name), ("show", name, "--json"), ("logs", name), ("logs", name, "--raw"),
+        ("logs", name, "--json"), ("ls",), ("ls", "--json"), ("show", name, "--lang", "zh"),
+        ("rerun", name), ("wait", name),
+    )  # fmt: skip
+    return "\n".join(text for words in commands for text in house.types(*words)[1:])
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_nothing_is_left_however_a_job_ends(house, end):
+    job = house.run(request_of(house, end, TELL + ENDS[end].strip(), retries=0), SECRETS)
+
+    assert "as it is ***" in house.log(job)
+    assert CANARY not in json.dumps(job)
+    assert CANARY not in said(house, end)
+    assert leaks(house) == []
+
+
+def test_a_secret_of_a_living_job_is_in_one_file_for_its_owner(house):
+    request = request_of(house, "living", SLOW, parameters={"for": "60"})
+    with house.inside():
+        client = connect(house.settings)
+        job = client.submit(request, secrets=SECRETS)
+        _until(lambda: "begun" in house.log(job))
+        found = leaks(house)
+        plan = house.types("show", "living", "--json")[1]
+        client.stop(job["id"], 0)
+        client.wait(job["id"], timeout=60)
+
+    assert found == [f"home/secrets/{job['id']}.json"]
+    assert CANARY not in plan
+    assert leaks(house) == []
+
+
+def test_nothing_is_left_by_a_retry_after_a_lost_agent(house):
+    request = request_of(house, "again", SLOW, parameters={"for": "2"}, retries=1)
+    with house.inside():
+        client = connect(house.settings)
+        job = client.submit(request, secrets=SECRETS)
+        _until(lambda: "begun" in house.log(job))
+        told = json.loads((house.settings.jobs / job["id"] / "1/worker-0/agent.json").read_text())
+        os.kill(told["pid"], signal.SIGKILL)
+        ended = client.wait(job["id"], timeout=100)
+
+    assert (ended["state"], ended["attempt"]) == ("succeeded", 2)
+    assert CANARY not in said(house, "again")
+    assert leaks(house) == []
+
+
+def test_nothing_is_left_by_a_server_killed_while_it_runs(house):
+    request = request_of(house, "orphan", SLOW, parameters={"for": "3"})
+    with house.inside():
+        client = connect(house.settings)
+        job = client.submit(request, secrets=SECRETS)
+        _until(lambda: "begun" in house.log(job))
+        told = json.loads((house.settings.home / "server.json").read_text())
+        os.kill(told["pid"], signal.SIGKILL)
+        ended = connect(house.settings).wait(job["id"], timeout=100)
+
+    assert ended["state"] == "succeeded"
+    assert leaks(house) == []
+
+
+def test_packages_that_cannot_be_had_tell_no_password(house):
+    secrets = {**SECRETS, "UV_INDEX_URL": f"http://user:{CANARY}-of-the-index@127.0.0.1:9/simple"}
+    files = {"requirements.txt": "a-package-nobody-has==1.0\n"}
+    job = house.run(request_of(house, "packages", TELL, files=files, retries=0), secrets)
+
+    assert job["state"] == "failed"
+    assert CANARY not in said(house, "packages")
+    assert leaks(house) == []
+
+
+def test_commands_of_the_user_tell_no_secret(house):
+    code = house.code("kdl", {"trainer/task.py": TELL, "trainer/__init__.py": ""})
+    tell = 'echo "$PLAIN_KEY" "$LINES_KEY"; env; false'
+    request = {
+        "dialect": "kdl",
+        "code": code,
+        "module": "trainer.task",
+        "name": "kdl",
+        "retries": 0,
+    }
+    job = house.run({**request, "prepare_command": tell, "finish_command": tell}, SECRETS)
+
+    assert job["state"] == "failed"
+    assert "***" in house.log(job)
+    assert CANARY not in said(house, "kdl")
+    assert leaks(house) == []
+
+
+def test_a_store_that_refuses_its_keys_tells_none(house):
+    asked = request_of(house, "store", TELL, inputs={"data_url": "ks3://bucket/data"})
+
+    told = [*house.types("store", "ls", "ks3://bucket/", "--debug")]
+    with house.inside(), pytest.raises(DanluError, match="does not accept") as refused:
+        connect(house.settings).submit(asked, secrets=SECRETS)
+
+    assert told[0] != 0
+    assert CANARY not in f"{told} {refused.value}"
+    assert leaks(house) == []
+
+
+def test_a_curve_named_after_a_secret_has_another_name(house):
+    script = """
+import os
+from pathlib import Path
+from ti.tensorflow.events import EventFile
+folder = Path("/home/ma-user/modelarts/outputs/train_url_0")
+EventFile(folder).add("loss of " + os.environ["PLAIN_KEY"], 1, 1.0, 0.5)
+"""
+    asked = request_of(house, "curve", script, train_url="obs://bucket/curve")
+    job = house.run(asked, SECRETS)
+
+    with house.inside():
+        curves = connect(house.settings).curves(job["id"])
+    assert "loss of ***" in json.dumps(curves)
+    # What a script writes into its outputs is its own: they are kept as they are.
+    for path in (house.folder / "home/store/buckets/bucket/curve").iterdir():
+        path.unlink()
+    _until(lambda: leaks(house) == [])  # the scratch of an ended job goes when there is time
+
+
+@pytest.mark.parametrize("words", [("--dry-run",), ("--dry-run", "--json")])
+def test_a_dry_run_shows_the_name_and_not_the_value(house, words):
+    folder = house.program("dry", {"train.py": TELL})
+    command = ["run", str(folder / "train.py"), "--secret", "PLAIN_KEY", *words]
+
+    code, out, err = house.types(*command, **SECRETS)
+
+    assert code == 0, err
+    assert CANARY not in out + err
+    assert leaks(house) == []
+
+
+def test_the_machine_is_told_of_without_its_keys(house):
+    commands = (("settings",), ("settings", "--json"), ("doctor",), ("status", "--json"))
+
+    told = "\n".join(text for words in commands for text in house.types(*words)[1:])
+
+    assert "ks3" in told
+    assert CANARY not in told
+
+
+def test_a_request_that_is_refused_shows_no_value(house):
+    value = SECRETS["PLAIN_KEY"]
+    with house.inside():
+        client = connect(house.settings)
+        for secrets in (SECRETS, {"1BAD": value}, {"NUL": value + "\0"}, {"KEY": [value]}):
+            with pytest.raises(UserError, match=r"\w") as refused:
+                client.submit({"dialect": "modelarts", "lr": 1}, secrets=secrets)
+            assert CANARY not in str(refused.value)
+
+    assert leaks(house) == []
+
+
+def _until(condition) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.1)
