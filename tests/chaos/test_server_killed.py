@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from danlu.client import bundle, connect
 from trials import tried
 
 SCRIPT = """
@@ -53,21 +52,11 @@ def killer(settings, chance):
     killer.join()
 
 
-def upload(client, settings, folder):
-    folder.mkdir()
-    (folder / "train.py").write_text(SCRIPT)
-    archive, _ = bundle.pack(bundle.select(folder, settings))
-    uri = client.upload_code(archive)
-    archive.unlink()
-    return uri
-
-
 @tried(quick=20, long=1000, timeout=7200)
 def test_jobs_survive_a_server_that_is_killed_again_and_again(
-    settings, tmp_path, killer, measured, count
+    client, upload, tmp_path, killer, measured, count
 ):
-    client = connect(settings)
-    code = upload(client, settings, tmp_path / "code")
+    code = upload(SCRIPT)
     ledger = tmp_path / "ledger"
     killer.start()
 

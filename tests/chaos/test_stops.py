@@ -5,7 +5,6 @@ import os
 import signal
 from pathlib import Path
 
-from danlu.client import bundle, connect
 from danlu.taskdir.process import marked, started
 from danlu.testing.bench import eventually
 from trials import tried
@@ -51,15 +50,9 @@ def processes(number):
 
 @tried(quick=3, long=50)
 def test_no_process_is_left_of_a_job_that_ignores_its_end(
-    settings, tmp_path, chance, measured, count
+    settings, client, upload, chance, measured, count
 ):
-    code = tmp_path / "code"
-    code.mkdir()
-    (code / "train.py").write_text(SCRIPT)
-    client = connect(settings)
-    archive, _ = bundle.pack(bundle.select(code, settings))
-    uri = client.upload_code(archive)
-    archive.unlink()
+    uri = upload(SCRIPT)
 
     left = states = 0
     for number in range(count):

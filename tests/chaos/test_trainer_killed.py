@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from danlu.client import bundle, connect
 from trials import tried
 
 PROGRAMS = Path(__file__).with_name("programs")
@@ -29,23 +28,16 @@ STYLES = {
 
 
 @pytest.fixture
-def upload(settings, tmp_path):
-    """Return a function that brings the program of a style to the server."""
-
-    def bring(client, style):
-        code = tmp_path / "code"
-        if (PROGRAMS / style).is_dir():
-            shutil.copytree(PROGRAMS / style, code)
-        else:
-            code.mkdir()
-            shutil.copy(PROGRAMS / f"{style}.py", code / "train.py")
-        shutil.copy(PROGRAMS / "ledger.py", code / "trainer" if style == "kdl" else code)
-        archive, _ = bundle.pack(bundle.select(code, settings))
-        uri = client.upload_code(archive)
-        archive.unlink()
-        return uri
-
-    return bring
+def code(upload, tmp_path, style):
+    """The program of a style, where the server has it."""
+    folder = tmp_path / "code"
+    if (PROGRAMS / style).is_dir():
+        shutil.copytree(PROGRAMS / style, folder)
+    else:
+        folder.mkdir()
+        shutil.copy(PROGRAMS / f"{style}.py", folder / "train.py")
+    shutil.copy(PROGRAMS / "ledger.py", folder / "trainer" if style == "kdl" else folder)
+    return upload(folder)
 
 
 class Ledger:
@@ -102,10 +94,8 @@ def request_of(style, code, ledger):
 @pytest.mark.parametrize("style", STYLES)
 @tried(quick=1, long=20, timeout=5400)
 def test_a_killed_trainer_goes_on_from_its_last_checkpoint(
-    settings, tmp_path, upload, chance, measured, style, count
+    settings, client, code, tmp_path, chance, measured, style, count
 ):
-    client = connect(settings)
-    code = upload(client, style)
     lost, results = [], []
     for number in range(count):
         ledger = Ledger(tmp_path / f"ledger-{number}")
