@@ -21,6 +21,7 @@ def enter(real: ModuleType) -> ModuleType:
         restored,
         restored_rnn,
         session,
+        sync_replicas,
         workers,
     )
     from danlu_runtime.tf1.facade import Facade
@@ -37,6 +38,7 @@ def enter(real: ModuleType) -> ModuleType:
     workers.look_often()
     workers.end_synchronous_runs()
     cluster_files.keep_here()
+    sync_replicas.contribute_once()
     keras.accept_old_calls()
     whole_checkpoints.mend(real)
     steps.install()

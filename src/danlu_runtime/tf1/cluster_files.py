@@ -13,7 +13,9 @@ from typing import Any
 _FILES = ("Save", "SaveSlices", "SaveV2", "Restore", "RestoreSlice", "RestoreV2")
 _FILES += ("MergeV2Checkpoints", "ShardedFilename")
 
-_here = ""  # the device of this process, once it has a server of a cluster
+# The job and index of every task of the cluster, and of this one, once it has a server.
+members: list[tuple[str, int]] = []
+own: tuple[str, int] | None = None
 
 
 def placing(here: str, others: Callable[[Any], str]) -> Callable[[Any], str]:
@@ -31,17 +33,18 @@ def keep_here() -> None:
 
     @functools.wraps(begin)
     def begin_and_remember(self: Any, *args: Any, **kwargs: Any) -> None:
-        global _here
+        global own
         begin(self, *args, **kwargs)
         told = self.server_def
-        if sum(len(job.tasks) for job in told.cluster.job) > 1:
-            _here = f"/job:{told.job_name}/task:{told.task_index}/device:CPU:0"
+        members[:] = [(job.name, index) for job in told.cluster.job for index in job.tasks]
+        own = (told.job_name, told.task_index)
 
     @functools.wraps(build)
     def build_here(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _here or not is_spread():
+        if own is None or len(members) < 2 or not is_spread():
             return build(self, *args, **kwargs)
-        with ops.device(placing(_here, lambda op: op.device)):
+        here = "/job:{}/task:{}/device:CPU:0".format(*own)
+        with ops.device(placing(here, lambda op: op.device)):
             return build(self, *args, **kwargs)
 
     def is_spread() -> bool:
