@@ -39,8 +39,11 @@ class Postgres:
         return f"postgresql://danlu:{password}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
+        """Start it and wait until it answers; one that runs is left alone."""
         import psycopg
 
+        if self._process is not None:
+            return
         arguments = ["-D", "data", "-p", str(self.port), "-h", "127.0.0.1", "-k", "", *_QUICK]
         with open(self._folder / "log", "ab") as log:
             self._process = subprocess.Popen(

@@ -4,14 +4,19 @@ import json
 import os
 import signal
 import threading
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 
 from danlu.client import bundle, connect
+from danlu.errors import Refused
 from danlu.settings import load
 from danlu.taskdir.process import marked
+from postgres import PASSWORD
 from trials import tried
 
 SCRIPT = """
@@ -154,3 +159,93 @@ def test_each_job_is_started_exactly_once_by_servers_that_are_killed(
 
 def _more(started):
     return sum(times > 1 for times in started.values())
+
+
+def wait_until(look, seconds=90):
+    """Return what a look finds, once it finds something."""
+    pause, until = threading.Event(), time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < until, "nothing came"
+        pause.wait(0.1)
+    return found
+
+
+def test_a_server_that_was_stopped_for_longer_than_its_lease_spoils_nothing(servers, tmp_path):
+    """What it ran is run by the other; continued, it ends its own copy and writes nothing."""
+    both = servers(DANLU_LEASE="2", DANLU_SERVER_TIMEOUT="6", DANLU_HEARTBEAT="0.2")
+    one, two = both.client("one"), both.client("two")
+    code, ledger, over = both.upload(one), tmp_path / "ledger", tmp_path / "over"
+    ran = {"seconds": 600, "until": str(over)}
+    job = one.submit(request(code, ledger, "job", **ran))
+    wait_until(lambda: ledger.exists() and one.job(job["id"])["state"] == "running")
+    assert one.job(job["id"])["runs_on"] == both.name_of("one")
+
+    stopped = both.pid("one")
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        second = wait_until(lambda: _runs_on(two, job, both.name_of("two")))
+        scripts = len(list(marked(f"{job['id']}/1/")))
+        assert second["attempt"] == 2
+        assert scripts == 0  # gone before the other began
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    more = one.submit(request(code, ledger, "more"))
+    assert one.wait(more["id"], timeout=120)["state"] == "succeeded"
+    over.touch()
+    ended = one.wait(job["id"], timeout=120)
+
+    assert (ended["state"], ended["attempt"]) == ("succeeded", 2)
+    assert ended["runs_on"] == both.name_of("two")
+    assert Counter(ledger.read_text().split()) == {"job": 2, "more": 1}
+    states = [(change["state"], change["attempt"]) for change in ended["history"]]
+    assert states.count(("running", 1)) == states.count(("running", 2)) == 1
+
+
+def _runs_on(client, job, server):
+    found = client.job(job["id"])
+    return found if found["runs_on"] == server and found["state"] == "running" else None
+
+
+def test_jobs_go_on_while_the_database_is_away(servers, tmp_path, postgres):
+    both = servers()
+    client = both.client("one")
+    code, ledger, over = both.upload(client), tmp_path / "ledger", tmp_path / "over"
+    jobs = [client.submit(request(code, ledger, n, until=str(over), seconds=600)) for n in (0, 1)]
+    queued = client.submit(request(code, ledger, 2))
+    wait_until(lambda: ledger.exists() and len(ledger.read_text().split()) == 2)
+
+    postgres.stop()
+    try:
+        answer = _ask(both.home("one"), f"/v1/jobs/{jobs[0]['id']}")
+        with ThreadPoolExecutor(1) as pool:
+            late = pool.submit(client.submit, request(code, ledger, 3))  # which tries for a minute
+            over.touch()
+            postgres.start()
+            accepted = late.result(timeout=60)
+    finally:
+        postgres.start()
+    ended = [client.wait(job["id"], timeout=90) for job in (*jobs, queued, accepted)]
+
+    assert answer.status_code == 503
+    assert "does not answer" in answer.json()["error"]["message"]
+    assert {(job["state"], job["attempt"]) for job in ended} == {("succeeded", 1)}
+    assert Counter(ledger.read_text().split()) == {"0": 1, "1": 1, "2": 1, "3": 1}
+    assert len(client.jobs()["jobs"]) == 4
+    log = (tmp_path / "one" / "server.log").read_text()
+    assert PASSWORD not in answer.text + log
+
+
+def _ask(settings, path):
+    transport = httpx.HTTPTransport(uds=str(settings.socket))
+    with httpx.Client(transport=transport, base_url="http://localhost", timeout=30) as client:
+        return client.get(path)
+
+
+def test_servers_with_different_stores_do_not_share_records(servers, tmp_path, monkeypatch):
+    both = servers()
+    both.client("one").hello()
+    both.environment["DANLU_STORE"] = str(tmp_path / "another")
+
+    with pytest.raises(Refused, match="is not the one the other servers of this database have"):
+        both.client("two").hello()
+    both.settings.pop("two")

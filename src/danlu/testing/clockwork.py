@@ -70,7 +70,9 @@ class ClockworkExecutor:
                 self.started.append("/".join(map(str, key)))
 
     def poll(self, job_id: str, tasks: Sequence[Task]) -> Sequence[TaskStatus]:
-        return [self.tasks[job_id, task.attempt, task.name] for task in tasks]
+        return [
+            self.tasks.get((job_id, task.attempt, task.name)) or _unseen(task) for task in tasks
+        ]
 
     def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
         return self.files(job_id, attempt, task).log_reader()
@@ -85,7 +87,8 @@ class ClockworkExecutor:
         self.graces.append(grace)
         for task in tasks:
             key = (job_id, task.attempt, task.name)
-            if self.tasks[key].outcome is None and not self.tasks[key].lost:
+            known = self.tasks.get(key)
+            if known is not None and known.outcome is None and not known.lost:
                 if self.stubborn:
                     return False
                 self.end(*key, reason=Reason.ENDED_WITH_JOB if why else Reason.STOPPED_BY_USER)
@@ -138,3 +141,7 @@ class ClockworkExecutor:
 
 def _cpus(roles: Sequence[Role]) -> float:
     return sum(role.cpus * role.count for role in roles)
+
+
+def _unseen(task: Task) -> TaskStatus:
+    return TaskStatus(task.place.role, task.place.index, decides=task.place.decides)

@@ -1,0 +1,438 @@
+"""Several servers on one store of records: who moves which job. Their clocks are the test's."""
+
+import json
+from dataclasses import dataclass, field
+
+import pytest
+
+from danlu.errors import Elsewhere, InvalidJob, Unavailable
+from danlu.job.state import JobState, Reason
+from danlu.records.memory import MemoryRecords
+from danlu.service.ending import Ending
+from danlu.service.jobs import Service
+from danlu.service.keys import SecretFiles
+from danlu.service.sharing import COURTESY, Shared
+from danlu.service.supervisor import Supervisor
+from danlu.service.tenure import Tenure, server_name
+from danlu.settings import Settings
+from danlu.storage.locate import Stores
+from danlu.testing.clockwork import ClockworkExecutor
+
+LEASE, TIMEOUT = 15.0, 100.0
+
+
+@dataclass
+class Server:
+    """One of several servers. It acts only when the test says so."""
+
+    town: "Town"
+    name: str
+    cpus: float = 2
+    executor_name: str = "local"
+
+    def __post_init__(self):
+        self.settings = Settings(
+            home=self.town.folder / self.name, store=self.town.folder / "store"
+        )
+        self.settings.home.mkdir()
+        (self.settings.home / "server-name").write_text(self.name)
+        self.executor = ClockworkExecutor(self.settings.jobs, cpus=self.cpus)
+        self.secrets = SecretFiles(self.settings.home / "secrets")
+        self.tenure = Tenure(
+            self.town.records,
+            self.settings.home,
+            LEASE,
+            executor=self.executor_name,
+            clock=self.town.clock,
+        )
+        sharing = Shared(
+            self.tenure, timeout=TIMEOUT, executor=self.executor_name, clock=self.town.clock
+        )
+        self.sharing = sharing
+        ending = Ending(
+            self.town.records, self.executor, self.secrets, self.settings, clock=self.town.clock
+        )
+        parts = (self.town.records, self.executor, self.settings, self.secrets)
+        self.supervisor = Supervisor(*parts, ending, sharing=sharing, clock=self.town.clock)
+        self.service = Service(*parts, wake=lambda: None, sharing=sharing, clock=self.town.clock)
+
+    def tick(self):
+        """Renew the lease, then move what is to be moved."""
+        self.tenure.look()
+        self.move()
+
+    def move(self):
+        fence = self.sharing.begin()
+        if fence is not None and fence != getattr(self, "tidied", None):
+            self.supervisor._tidy_after_crash()
+            self.tidied = fence
+        if fence is not None:
+            self.supervisor.tick()
+
+
+@dataclass
+class Town:
+    folder: object
+    now: float = 1_000_000.0
+    servers: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.records = MemoryRecords(clock=self.clock)
+        location = Stores(self.folder / "store").at("obs://bucket/code/train.py")
+        location.storage.write(location.key, b"print(1)")
+
+    def clock(self):
+        self.now += 0.0001  # no two things happen at once
+        return self.now
+
+    def server(self, name, **more):
+        self.servers.append(Server(self, name, **more))
+        self.servers[-1].tick()
+        return self.servers[-1]
+
+    def wait(self, seconds, *servers):
+        """Let time pass; only these servers live meanwhile."""
+        until = self.now + seconds
+        while self.now < until:
+            self.now += COURTESY / 2
+            for server in servers:
+                server.tick()
+
+    def job(self, job):
+        return self.records.get(job.id)
+
+
+@pytest.fixture
+def town(tmp_path):
+    return Town(tmp_path)
+
+
+@pytest.fixture
+def one(town):
+    return town.server("one")
+
+
+@pytest.fixture
+def two(town, one):
+    found = town.server("two")
+    one.tick()
+    return found
+
+
+def test_the_name_of_a_server_stays(tmp_path):
+    assert server_name(tmp_path) == server_name(tmp_path)
+
+
+def test_a_job_is_run_by_the_server_it_was_given_to(one, two, town, request_of):
+    job = one.service.submit(request_of)
+
+    two.tick()
+    one.tick()
+    two.tick()
+
+    assert town.job(job).runs_on == "one"
+    assert town.job(job).accepted_by == "one"
+    assert two.executor.started == []
+    assert two.executor.held() == []
+
+
+def test_a_job_without_room_there_is_run_by_another(one, two, town, request_of):
+    jobs = [one.service.submit(request_of) for _ in range(3)]
+    one.tick()
+    two.tick()
+    assert two.executor.started == []
+
+    town.wait(2 * COURTESY, one, two)
+
+    assert [town.job(job).runs_on for job in jobs] == ["one", "one", "two"]
+
+
+def test_a_queued_job_of_a_server_that_is_gone_is_run_at_once(one, two, town, request_of):
+    job = one.service.submit(request_of)
+
+    town.wait(LEASE + 1, two)
+
+    assert town.job(job).runs_on == "two"
+
+
+def test_a_job_too_large_for_this_machine_does_not_hold_up_the_queue(one, town, request_of):
+    large = town.server("large", cpus=8)
+    busy = large.service.submit({**request_of, "cpus": 8})
+    large.tick()
+    job = large.service.submit({**request_of, "cpus": 6})
+    small = one.service.submit(request_of)
+
+    town.wait(2 * COURTESY, one, large)
+
+    assert town.job(busy).runs_on == "large"
+    assert town.job(job).state is JobState.QUEUED
+    assert town.job(small).runs_on == "one"
+
+
+def test_who_loses_the_race_for_a_job_gives_its_room_back(one, two, town, request_of, monkeypatch):
+    job = one.service.submit(request_of)
+    two.tick()
+    town.now += COURTESY
+    reserve = two.executor.reserve
+
+    def reserve_while_the_other_is_faster(*about):
+        one.tick()
+        return reserve(*about)
+
+    monkeypatch.setattr(two.executor, "reserve", reserve_while_the_other_is_faster)
+    two.tick()
+
+    assert town.job(job).runs_on == "one"
+    assert two.executor.started == []
+    assert two.executor.held() == []
+
+
+def test_a_server_without_a_lease_writes_and_starts_nothing(one, two, town, request_of):
+    job = one.service.submit(request_of)
+    town.now += LEASE + 1
+
+    one.move()
+
+    assert town.job(job).state is JobState.QUEUED
+    assert one.executor.started == []
+
+
+def test_a_server_that_believes_in_an_old_lease_is_not_believed(one, town, request_of):
+    """Stopped between two steps of one round, it goes on as if no time had passed."""
+    job = one.service.submit(request_of)
+    one.sharing.begin()
+    town.now += LEASE + 1
+
+    one.supervisor.tick()
+
+    assert town.job(job) == job
+    assert one.executor.started == []
+
+
+def test_tasks_are_planned_under_the_lease_of_their_round(one, town, request_of):
+    job = one.service.submit(request_of)
+    one.tick()
+
+    (task,) = one.sharing.sealed(town.job(job).plan)
+
+    assert task.fence == town.job(job).fence == one.tenure.lease().fence
+    assert task.limits.lease == TIMEOUT / 2
+
+
+def test_the_jobs_of_a_server_that_is_away_wait_for_it(one, two, town, request_of):
+    job = one.service.submit(request_of)
+    one.tick()
+
+    town.wait(TIMEOUT, two)
+    assert town.job(job).runs_on == "one"
+    one.tick()
+    one.executor.end(job.id, 1, "worker-0")
+    one.tick()
+
+    assert town.job(job).state is JobState.SUCCEEDED
+    assert town.job(job).attempt == 1
+    assert two.executor.started == []
+
+
+def test_the_jobs_of_a_server_that_is_gone_are_tried_again(one, two, town, request_of):
+    job = one.service.submit(request_of)
+    one.tick()
+
+    town.wait(LEASE + TIMEOUT + 20, two)
+
+    found = town.job(job)
+    assert (found.runs_on, found.attempt, found.state) == ("two", 2, JobState.RUNNING)
+    assert found.retried == {"agent_lost": 1}
+    assert two.executor.started == [f"{job.id}/2/worker-0"]
+
+
+def test_the_jobs_of_a_server_that_is_gone_are_told_lost_without_retries(
+    one, two, town, request_of
+):
+    job = one.service.submit({**request_of, "retries": 0})
+    one.tick()
+
+    town.wait(LEASE + TIMEOUT + 20, two)
+
+    found = town.job(job)
+    assert (found.state, found.reason) == (JobState.FAILED, Reason.AGENT_LOST)
+    assert found.detail == "Server one, which ran it, is gone."
+
+
+def test_a_stop_reaches_the_job_of_a_server_that_is_gone(one, two, town, request_of):
+    job = one.service.submit(request_of)
+    one.tick()
+    two.service.stop(job.id)
+
+    town.wait(LEASE + TIMEOUT + 20, two)
+
+    assert town.job(job).state is JobState.STOPPED
+
+
+def test_a_server_that_comes_back_ends_what_another_has_taken_over(one, two, town, request_of):
+    job = one.service.submit(request_of)
+    one.tick()
+    town.wait(LEASE + TIMEOUT + 20, two)
+    before = town.job(job)
+
+    one.tick()
+    one.executor.end(job.id, 1, "worker-0")
+    one.tick()
+
+    assert one.executor.forsaken == [job.id]
+    assert one.executor.held() == []
+    assert town.job(job) == before
+
+
+def test_when_the_database_was_away_everybody_gets_time_to_come_back(one, two, town, request_of):
+    job = one.service.submit(request_of)
+    one.tick()
+    town.now += 10 * TIMEOUT  # nobody reached it
+
+    two.tick()
+    two.tick()
+    assert town.job(job).runs_on == "one"
+    one.tick()
+
+    assert town.job(job).state is JobState.RUNNING
+    assert town.job(job).attempt == 1
+
+
+def test_a_cluster_is_gone_on_with_by_any_server(town, request_of):
+    first, second = (town.server(name, executor_name="ray") for name in ("first", "second"))
+    second.executor.tasks = first.executor.tasks
+    second.executor.places = first.executor.places
+    job = first.service.submit(request_of)
+    first.tick()
+
+    town.wait(LEASE + 1, second)
+    second.executor.end(job.id, 1, "worker-0")
+    second.tick()
+
+    found = town.job(job)
+    assert (found.state, found.attempt, found.runs_on) == (JobState.SUCCEEDED, 1, "second")
+    assert second.executor.started == []
+
+
+def test_a_job_of_another_kind_of_executor_is_not_gone_on_with(one, town, request_of):
+    cluster = town.server("cluster", executor_name="ray")
+    job = one.service.submit(request_of)
+    one.tick()
+
+    town.wait(LEASE + 5, cluster)
+
+    assert town.job(job).runs_on == "one"
+
+
+def test_a_job_with_secrets_is_run_only_where_they_are(one, two, town, request_of):
+    full = [one.service.submit(request_of) for _ in range(2)]
+    job = one.service.submit(request_of, secrets={"KEY": "canary"})
+    one.tick()
+    town.wait(2 * COURTESY, one, two)
+    assert town.job(job).state is JobState.QUEUED
+
+    one.executor.end(full[0].id, 1, "worker-0")
+    town.wait(1, one, two)
+
+    assert town.job(job).runs_on == "one"
+    assert one.executor.secrets[job.id] == {"KEY": "canary"}
+
+
+def test_a_job_whose_secrets_are_gone_is_told_so(one, two, town, request_of):
+    job = one.service.submit(request_of, secrets={"KEY": "canary"})
+
+    town.wait(LEASE + TIMEOUT + 20, two)
+
+    assert town.job(job).state is JobState.FAILED
+    assert town.job(job).detail == "Its secrets are with server one, which is gone."
+
+
+def test_two_servers_do_not_accept_jobs_for_one_output(one, two, town, request_of, monkeypatch):
+    asked = {**request_of, "train_url": "obs://bucket/out"}
+    draft = two.service._draft
+
+    def draft_while_the_other_accepts(*about, **more):
+        drafted = draft(*about, **more)
+        one.service.submit(asked)
+        return drafted
+
+    monkeypatch.setattr(two.service, "_draft", draft_while_the_other_accepts)
+
+    with pytest.raises(InvalidJob, match="is an output of job"):
+        two.service.submit(asked)
+    assert len(town.records.page()) == 1
+
+
+def test_a_repeat_at_another_server_is_harmless(one, two, town, request_of, monkeypatch):
+    first = one.service.submit(request_of, token="token", secrets={"KEY": "canary"})
+    monkeypatch.setattr(town.records, "by_token", lambda token: None)  # it looked a moment before
+
+    again = two.service.submit(request_of, token="token", secrets={"KEY": "canary"})
+
+    assert again == first
+    assert list((two.settings.home / "secrets").glob("*")) == []
+
+
+def test_what_another_server_has_is_told_with_its_address(one, two, town, request_of):
+    two.tenure._url = "http://two:9420"
+    two.tenure._lease = None
+    town.now += LEASE + 1
+    two.tick()
+    job = two.service.submit(request_of)
+    two.tick()
+    one.tick()
+
+    assert one.service.get(job.id) == town.job(job)
+    for ask in (one.service.lines, one.service.curves, one.service.translation):
+        with pytest.raises(Elsewhere, match="runs on server two") as caught:
+            ask(job.id)
+        assert caught.value.url == "http://two:9420"
+    with pytest.raises(Elsewhere):
+        one.service.raw_log(job.id, "worker-0")
+
+
+def test_an_ended_job_is_removed_where_it_ran_or_where_nobody_can(one, two, town, request_of):
+    job = two.service.submit(request_of)
+    two.tick()
+    two.executor.end(job.id, 1, "worker-0")
+    two.tick()
+    one.tick()
+    with pytest.raises(Elsewhere):
+        one.service.remove(job.id)
+
+    town.wait(LEASE + 1, one)
+    one.service.remove(job.id)
+
+    assert town.records.page() == ()
+
+
+def test_a_copy_of_a_home_and_its_original_do_not_fight_for_a_lease(one, town, caplog):
+    copy = Tenure(town.records, one.settings.home, LEASE, clock=town.clock)
+    copy.start()  # it has come later: the name is its own now
+    one.tenure.look()
+    copy.look()
+    copy.close()
+
+    assert one.tenure.lease() is None
+    assert "another server has the name one" in caplog.text
+    assert copy.lease().fence == 2
+
+
+def test_a_lease_is_kept_while_the_records_do_not_answer_for_a_moment(one, town, monkeypatch):
+    def away(*about, **more):
+        raise Unavailable("away")
+
+    lease = one.tenure.lease()
+    with monkeypatch.context() as patch:
+        patch.setattr(town.records, "renew", away)
+        town.now += LEASE / 2
+        with pytest.raises(Unavailable):
+            one.tenure.look()
+        assert one.tenure.lease() == lease
+        town.now += LEASE
+        assert one.tenure.lease() is None
+    one.tenure.look()
+
+    assert one.tenure.lease().fence == lease.fence + 1
+    told = json.loads((one.settings.home / "lease.json").read_text())
+    assert (told["fence"], told["until"]) == (lease.fence + 1, pytest.approx(town.now + LEASE))
