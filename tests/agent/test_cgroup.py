@@ -45,6 +45,24 @@ def test_groups_that_are_empty_and_old_are_swept(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["danlu-used", "other"]
 
 
+def test_a_group_whose_agent_lives_is_kept_however_old_it_seems(tmp_path):
+    """It is empty while data is fetched, which may take hours; and a clock may jump."""
+    group = cgroup.ControlGroup(tmp_path / "danlu-fetching")
+    group.folder.mkdir()
+    group.hold()
+
+    cgroup.sweep(tmp_path, time.time() + 7200)
+
+    assert group.folder.exists()
+    group.remove()
+    assert not group.folder.exists()
+
+
+def test_a_group_that_is_made_is_held(group):
+    with pytest.raises(BlockingIOError):
+        cgroup._remove_unheld(group.folder)
+
+
 def test_young_groups_are_left_alone(tmp_path):
     (tmp_path / "danlu-new").mkdir()
 

@@ -5,6 +5,7 @@ Only what every cgroup v2 has is used: membership survives setsid and double for
 """
 
 import contextlib
+import fcntl
 import logging
 import os
 import time
@@ -12,12 +13,18 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-_STALE = 3600.0  # a group is empty until its agent has fetched everything
+_STALE = 3600.0  # an agent that has made its group holds it a moment later
 
 
 class ControlGroup:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._held: int | None = None
+
+    def hold(self) -> None:
+        """Keep it while this process lives: it is empty until everything has been fetched."""
+        self._held = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(self._held, fcntl.LOCK_SH)
 
     def pids(self) -> set[int]:
         found: set[int] = set()
@@ -36,6 +43,9 @@ class ControlGroup:
         return _number_after(_read(self.folder / "memory.events"), "oom_kill")
 
     def remove(self) -> None:
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
         for path, _, _ in os.walk(self.folder, topdown=False):
             try:
                 os.rmdir(path)
@@ -52,6 +62,7 @@ def create(name: str) -> ControlGroup | None:
     group = ControlGroup(parent / f"danlu-{name}")
     try:
         group.folder.mkdir(exist_ok=True)
+        group.hold()
     except OSError as error:
         log.info("no cgroup parent=%s error=%s", parent, error)
         return None
@@ -71,7 +82,16 @@ def sweep(parent: Path, before: float) -> None:
     for folder in parent.glob("danlu-*"):
         with contextlib.suppress(OSError):
             if folder.stat().st_ctime < before:
-                folder.rmdir()
+                _remove_unheld(folder)
+
+
+def _remove_unheld(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        folder.rmdir()
+    finally:
+        os.close(handle)
 
 
 def own_group() -> Path | None:
