@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -13,7 +14,8 @@ import httpx
 import pytest
 
 from danlu.client import bundle, connect
-from danlu.errors import Refused
+from danlu.client.background import bring_up
+from danlu.errors import Elsewhere, Refused
 from danlu.settings import load
 from danlu.taskdir.process import marked
 from postgres import PASSWORD
@@ -249,3 +251,30 @@ def test_servers_with_different_stores_do_not_share_records(servers, tmp_path, m
     with pytest.raises(Refused, match="is not the one the other servers of this database have"):
         both.client("two").hello()
     both.settings.pop("two")
+
+
+def test_what_one_server_runs_the_other_tells(servers, tmp_path):
+    """Logs and curves lie with the server that runs a job; it is asked, whoever is asked first."""
+    both = servers(DANLU_CPUS="1")
+    up = {"one": bring_up(both.home("one"), "127.0.0.1", 0)}
+    (tmp_path / "two").mkdir(mode=0o700)
+    shutil.copy2(tmp_path / "one" / "token", tmp_path / "two" / "token")
+    up["two"] = bring_up(both.home("two"), "127.0.0.1", 0)
+    one, two = both.client("one"), both.client("two")
+    code, ledger, over = both.upload(one), tmp_path / "ledger", tmp_path / "over"
+    first = one.submit(request(code, ledger, "first", until=str(over), seconds=600))
+    second = one.submit(request(code, ledger, "second"))  # for which there is no room at one
+
+    lines = [line.text for line in one.follow(second["id"])]
+    elsewhere = one.job(second["id"])["runs_on"]
+    over.touch()
+    lines_of_first = [line.text for line in two.follow(first["id"])]
+
+    assert elsewhere == both.name_of("two")
+    assert [line for line in lines if " of " in line] == ["line of second", "end of second"]
+    assert [line for line in lines_of_first if " of " in line] == ["line of first", "end of first"]
+    two.remove(first["id"])
+    assert not (tmp_path / "one" / "jobs" / first["id"]).exists()
+    (tmp_path / "one" / "token").write_text("another\n")
+    with pytest.raises(Elsewhere, match="does not accept this server's token"):
+        list(one.follow(second["id"]))

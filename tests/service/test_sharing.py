@@ -387,6 +387,7 @@ def test_what_another_server_has_is_told_with_its_address(one, two, town, reques
         with pytest.raises(Elsewhere, match="runs on server two") as caught:
             ask(job.id)
         assert caught.value.url == "http://two:9420"
+        assert caught.value.hint == "Ask there: DANLU_SERVER=http://two:9420"
     with pytest.raises(Elsewhere):
         one.service.raw_log(job.id, "worker-0")
 

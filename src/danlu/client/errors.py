@@ -6,6 +6,7 @@ from typing import Any
 from danlu.errors import (
     Conflict,
     DanluError,
+    Elsewhere,
     ExecutorError,
     InvalidJob,
     NoCapacity,
@@ -23,6 +24,7 @@ _BY_CODE: Mapping[str, type[DanluError]] = {
     kind.code: kind
     for kind in (
         Conflict,
+        Elsewhere,
         ExecutorError,
         NoCapacity,
         NotAllowed,

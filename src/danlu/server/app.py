@@ -8,12 +8,14 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import danlu
+from danlu.errors import Elsewhere
 from danlu.server import routes_code, routes_definitions, routes_jobs, routes_logs, routes_server
 from danlu.server.bodies import Bodies
 from danlu.server.context import Context
 from danlu.server.guard import Auth, Guard
 from danlu.server.idle import Counting, Idle
 from danlu.server.models import ErrorView
+from danlu.server.peers import on_elsewhere
 from danlu.server.polling import Polls
 from danlu.server.replies import add_handlers, fault_reply
 from danlu.settings import Settings
@@ -50,6 +52,7 @@ def create_app(platform: "Platform", settings: Settings, auth: Auth) -> FastAPI:
     for routes in (routes_server, routes_jobs, routes_logs, routes_code, routes_definitions):
         app.include_router(routes.router)
     add_handlers(app)
+    app.add_exception_handler(Elsewhere, on_elsewhere)
     # The last one added is the first one asked.
     app.add_middleware(Bodies, upload_limit=int(settings.code_limit * _ARCHIVE_OVERHEAD) + 65_536)
     app.add_middleware(Guard, auth=auth)

@@ -50,7 +50,7 @@ class Sharing(Protocol):
         """Return tasks that can only be started in the lease of this round."""
 
     def server(self, name: str) -> Server | None:
-        """Return another server as last seen."""
+        """Return another server as it is now."""
 
 
 class Alone:
@@ -119,7 +119,7 @@ class Shared:
 
     def goes_on(self, job: Job) -> bool:
         """Tell whether the very tasks of a job that is taken over can be gone on with."""
-        other = self.server(job.runs_on)
+        other = self._tenure.seen(job.runs_on)
         return self.reaches and other is not None and other.executor == self._executor
 
     def right(self, job: Job | None = None) -> Right | None:
@@ -143,7 +143,7 @@ class Shared:
         return [replace(t, fence=fence, limits=replace(t.limits, lease=end)) for t in tasks]
 
     def server(self, name: str) -> Server | None:
-        return next((server for server in self._tenure.others() if server.name == name), None)
+        return self._tenure.now(name)
 
     def _queued(self, job: Job) -> Turn:
         if job.accepted_by in ("", self.name):

@@ -9,7 +9,7 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from danlu.errors import Unavailable
@@ -77,9 +77,14 @@ class Tenure:
         lease, until = self._lease, self._until
         return lease if lease is not None and self._clock() < until else None
 
-    def others(self) -> Sequence[Server]:
-        """Return the other servers as last seen."""
-        return tuple(self._others.values())
+    def seen(self, server: str) -> Server | None:
+        """Return another server as it was at the last look."""
+        return self._others.get(server)
+
+    def now(self, server: str) -> Server | None:
+        """Return another server as it is."""
+        self._others = self._look_around()
+        return self._others.get(server)
 
     def gone_for(self, server: str) -> float:
         """Return how long another server has had no lease; 0 while it has.
@@ -99,7 +104,10 @@ class Tenure:
             self._hold(lease, asked)
         else:
             self._lost(lease)
-        self._others = {s.name: s for s in self._records.servers() if s.name != self.name}
+        self._others = self._look_around()
+
+    def _look_around(self) -> dict[str, Server]:
+        return {s.name: s for s in self._records.servers() if s.name != self.name}
 
     def _lost(self, lease: Lease | None) -> None:
         holder = next((s for s in self._records.servers() if s.name == self.name), None)
@@ -121,7 +129,7 @@ class Tenure:
         lease = self._records.take(self.name, self._seconds, **about)
         self._since = asked
         self._hold(lease, asked)
-        self._others = {s.name: s for s in self._records.servers() if s.name != self.name}
+        self._others = self._look_around()
         log.info("lease taken server=%s fence=%d", lease.server, lease.fence)
 
     def _hold(self, lease: Lease, asked: float) -> None:
