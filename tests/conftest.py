@@ -11,6 +11,9 @@ from postgres import database as database
 from postgres import postgres as postgres
 from seaweed import seaweed as seaweed
 
+# A test that wants processes with TensorFlow loaded keeps its own.
+os.environ.setdefault("DANLU_WARM", "off")
+
 # Here and not beside each contract: whichever folder is collected first imports it.
 pytest.register_assert_rewrite("danlu.testing")
 

@@ -136,6 +136,14 @@ def one_of(*names: str) -> Callable[[Any], str]:
     return check
 
 
+def warm(value: Any) -> str:
+    """Return 'auto', 'off' or a digit."""
+    number = str(value) if isinstance(value, int) and not isinstance(value, bool) else text(value)
+    if number not in ("auto", "off", *"123456789"):
+        raise ValueError(value)
+    return number
+
+
 def texts(value: Any) -> tuple[str, ...]:
     words = value.split(",") if isinstance(value, str) else value
     return tuple(text(word).strip() for word in words if word)

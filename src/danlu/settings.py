@@ -53,6 +53,7 @@ class Settings:
     gpus: str = "auto"  # devices by comma, 'none', or 'auto'
     strict_gpus: bool = False  # GPUs asked for where there are none: refuse, not run on CPU
     isolation: str = "auto"  # 'auto', or 'none': no namespaces
+    warm: str = "auto"  # processes that wait with TensorFlow loaded: 'auto', 'off', or how many
     strict_packages: bool = False  # packages a job asks for: exactly those, or none
     code_limit: int = 128 * MiB
     code_files: int = 20_000
@@ -249,6 +250,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "gpus": read.text,
     "strict_gpus": read.switch,
     "isolation": _ISOLATION,
+    "warm": read.warm,
     "strict_packages": read.switch,
     "code_limit": size,
     "code_files": read.count,
@@ -266,5 +268,6 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
 _EXPECTED = {name: _EXPECTED_BY_READER.get(reader, "text") for name, reader in _FIELDS.items()} | {
     "lang": "en or zh",
     "isolation": "auto or none",
+    "warm": "auto, off, or a number of processes from 1 to 9",
     "executor": "local or ray",
 }

@@ -30,6 +30,7 @@ class Finder:
         # Top-level package -> function that gives the module for a name, or None.
         self.resolvers: dict[str, str] = {}
         self.loading: set[str] = set()  # amended modules that are being loaded just now
+        self.shelf: Any = None  # a finder of what is loaded and not asked for yet
 
     def amend(self, hooks: Mapping[str, str]) -> None:
         for name, hook in hooks.items():
@@ -52,11 +53,11 @@ class Finder:
                 return spec
         if name in self.served and self._others(name, path, target) is None:
             return _spec(name, _Serving(self.served[name]))
-        return None
+        return None if self.shelf is None else self.shelf.find_spec(name, path, target)
 
     def _others(self, name: str, path: Sequence[str] | None, target: Any) -> ModuleSpec | None:
-        for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):
+        for finder in (self.shelf, *sys.meta_path):
+            if finder is self or finder is None or not hasattr(finder, "find_spec"):
                 continue
             spec = finder.find_spec(name, path, target)
             if spec is not None:
@@ -112,6 +113,7 @@ class _Amending:
             self._execute(module)
         finally:
             self._loading.discard(module.__name__)
+        module = sys.modules.get(module.__name__, module)  # a loader may put another there
         for hook in self._hooks:
             replaced = load(hook)(module)
             if replaced is not None:

@@ -33,6 +33,7 @@ _LOADING = (
 )
 _RUNPY = ("<frozen runpy>", os.path.join(os.path.dirname(os.__file__), "runpy.py"))
 _SEARCH = [os.path.dirname(_FOLDER), *sys.path]  # of our own imports, whatever a script changes
+WAIT = "--wait"
 _open_for_good: list[object] = []
 
 
@@ -205,4 +206,5 @@ def _namesakes() -> dict[str, ModuleType]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    # A process that waits for tasks goes on from here in the fork that one of them gets.
+    main(_ours("danlu_runtime.warm").wait(*sys.argv[2:]) if sys.argv[1] == WAIT else sys.argv[1])

@@ -200,6 +200,20 @@ def each_bench(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bench
     made.close()
 
 
+@pytest.fixture(scope="module")
+def bench_at() -> Iterator[Callable[[Path, str], Bench]]:
+    """Makes benches in a home that is there already; several may share it."""
+    made: list[Bench] = []
+
+    def make(home: Path, kind: str) -> Bench:
+        made.append(Bench(home, KINDS[kind]))
+        return made[-1]
+
+    yield make
+    for bench in made:
+        bench.close()
+
+
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only place uv looks at; no network."""

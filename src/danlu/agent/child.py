@@ -16,13 +16,14 @@ from danlu.agent.processes import Processes
 from danlu.agent.pump import JobLog, Pump
 from danlu.agent.reaper import Reaper
 from danlu.agent.sandbox import ORDER, TROUBLE, Order
+from danlu.agent.warm import Taken, Waiting
 from danlu.errors import PlatformError
+from danlu.taskdir.box import LAUNCHER
 from danlu.taskdir.process import MARK
 
 log = logging.getLogger(__name__)
 
 _SOURCE = Path(danlu.__file__).parents[1]
-_LAUNCH = _SOURCE / "danlu_runtime" / "launch.py"
 # Started past site-packages and the user's PYTHON* variables: those are for the script.
 _ENTER = (
     "import sys; sys.path.insert(0, sys.argv[1]); from danlu.agent.sandbox import enter; enter()"
@@ -57,10 +58,41 @@ class Child:
         self.told = heard  # the wish the script was told of
         self._left = left
         self._pid = 0
+        self._taken: Taken | None = None
         self._pump: Pump | None = None
 
-    def start(self, order: Order) -> None:
-        """Raises: PlatformError when the place could not be entered; nothing runs then."""
+    def start(self, order: Order, waiting: Waiting | None = None) -> None:
+        """Start a process, or take one that is waiting.
+
+        Raises:
+            PlatformError: The place could not be entered; nothing runs then.
+        """
+        if waiting is None or not self._take(order, waiting):
+            self._spawn(order)
+
+    def _take(self, order: Order, waiting: Waiting) -> bool:
+        output, null = _Pipe(), _above(os.open(os.devnull, os.O_RDONLY))
+        try:
+            with self._hurried():
+                self._taken = waiting.take(order, (null, output.write))
+        finally:
+            os.close(null)
+            os.close(output.write)
+            if self._taken is None:
+                os.close(output.read)
+        if self._taken is None:
+            self._log.say(f"started cold: {waiting.cold}")
+            return False
+        self._log.say("started warm: TensorFlow was loaded already")
+        self._pid = self._taken.pid
+        self._processes.follow(self._taken.keeper)
+        self._pump = Pump(output.read, self._log)
+        self._pump.start()
+        log.info("child pid=%s keeper=%s", self._pid, self._taken.keeper)
+        self._taken.go(self._ending.wake)
+        return True
+
+    def _spawn(self, order: Order) -> None:
         output, order_pipe, trouble_pipe = _Pipe(), _Pipe(), _Pipe()
         null = _above(os.open(os.devnull, os.O_RDONLY))
         moves = (
@@ -97,7 +129,7 @@ class Child:
         kill_at: float | None = None
         if self.told is not None:
             until, kill_at = None, self._clock() + self._left
-        while (status := self._reaper.status(self._pid)) is None:
+        while (status := self._status()) is None:
             now = self._clock()
             if until is not None and now >= until:
                 until = None
@@ -123,6 +155,13 @@ class Child:
             self._log.say(f"processes that the kernel does not let go: {sorted(left)}")
         if self._pump is not None:
             self._pump.finish(_DRAIN)
+        if self._taken is not None:
+            self._taken.close()
+
+    def _status(self) -> int | None:
+        if self._taken is not None:
+            return self._taken.status
+        return self._reaper.status(self._pid)
 
     def _terminate(self, wish: Wish) -> None:
         log.info("terminate why=%s grace=%s", wish.why.name, wish.grace)
@@ -130,14 +169,16 @@ class Child:
         self._processes.send(signal.SIGCONT)  # a stopped process does not hear the first
 
     def _hear(self, trouble: int) -> None:
-        hurried = contextlib.nullcontext() if self.told else self._ending.interruptible()
-        with hurried, open(trouble, "rb") as pipe:
+        with self._hurried(), open(trouble, "rb") as pipe:
             text = pipe.read().decode(errors="replace").strip()
         log.info("child pid=%s trouble=%r", self._pid, text)
         fatal = [line[2:] for line in text.splitlines() if line.startswith("! ")]
         if fatal:
             self.finish()
             raise PlatformError(f"The place of the script could not be entered: {fatal[0]}.")
+
+    def _hurried(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self.told else self._ending.interruptible()
 
 
 class _Pipe:
@@ -153,7 +194,7 @@ def _above(handle: int) -> int:
 
 
 def launch_command(box: Path) -> list[str]:
-    return [sys.executable, str(_LAUNCH), str(box)]
+    return [sys.executable, str(LAUNCHER), str(box)]
 
 
 def needed_paths() -> list[str]:

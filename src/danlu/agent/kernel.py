@@ -96,6 +96,19 @@ def limit_capabilities(kept: frozenset[int]) -> None:
             return  # past the last capability this kernel knows, or not ours to drop
 
 
+def give_up_capabilities(kept: frozenset[int]) -> None:
+    """Give up root's capabilities but these in this very process."""
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    sets = (ctypes.c_uint32 * 6)()
+    _check(_libc.capget(header, sets), "capget")
+    bits = sum(1 << capability for capability in kept)
+    for word, mask in ((0, bits & 0xFFFFFFFF), (3, bits >> 32)):
+        # effective and permitted; the inheritable ones stay what they were
+        sets[word + 1] &= mask
+        sets[word] = sets[word + 1]
+    _check(_libc.capset(header, sets), "capset")
+
+
 def keep_capabilities(kept: frozenset[int]) -> None:
     """Let the next program have these although it is not root: they reach our own files only."""
     bits = sum(1 << capability for capability in kept)

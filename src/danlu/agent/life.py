@@ -210,7 +210,7 @@ class _Life:
         self._report.begin("run")
         kills = self._memory_kills()
         child = self._stage.enter(
-            launch_command(self._workspace.box.folder), self._stage.environment()
+            launch_command(self._workspace.box.folder), self._stage.environment(), warm=True
         )
         mirror.start()
         self._translation.start()

@@ -30,14 +30,20 @@ class Processes:
         self._mark = mark
         self._group = group
         self.spared: set[int] = set()  # ours, not the script's
+        self._keepers: dict[int, int | None] = {}  # when each began
         self._began = started(os.getpid()) or 0
         self._clock = clock
         self._sleep = sleep
 
+    def follow(self, keeper: int) -> None:
+        """Count the descendants of another process too, as long as it lives: it is in our place."""
+        self._keepers[keeper] = started(keeper)
+
     def pids(self) -> set[int]:
         """Return all that live now, without zombies and without ourselves."""
         seen = running()
-        found = descendants(os.getpid(), seen=seen)
+        keepers = [pid for pid, began in self._keepers.items() if began == (started(pid) or 0)]
+        found = descendants(os.getpid(), *keepers, seen=seen)
         # What began before us is not the task's, and who is known need not be asked.
         found |= set(marked(self._mark, among=_since(self._began, seen) - found))
         if self._group is not None:

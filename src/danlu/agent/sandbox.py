@@ -53,7 +53,7 @@ def enter() -> None:
     try:
         with open(ORDER, "rb") as pipe:
             order = Order.load(pipe.read())
-        lost = _move(order)
+        lost = move(order)
         if lost:
             os.write(TROUBLE, f"passed over: {', '.join(lost)}\n".encode())
         os.execve(order.argv[0], list(order.argv), dict(order.env))
@@ -62,14 +62,15 @@ def enter() -> None:
         os._exit(125)
 
 
-def _move(order: Order) -> Sequence[str]:
+def move(order: Order, *, at_once: bool = False) -> Sequence[str]:
+    """Enter the place; return what it lacks. ``at_once`` where no other program is started then."""
     os.setsid()
     _write("/proc/self/oom_score_adj", _OOM_SCORE)
     if order.cgroup:
         _write(order.cgroup + "/cgroup.procs", "0")
     lost: Sequence[str] = ()
     if order.root is not None:
-        lost = change_root(order.namespace, order.root)
+        lost = change_root(order.namespace, order.root, at_once=at_once)
     os.chdir(order.cwd)
     # Not earlier: a change of credentials forgets it.
     kernel.die_with_parent(signal.SIGKILL)
@@ -78,7 +79,7 @@ def _move(order: Order) -> Sequence[str]:
     return lost
 
 
-def change_root(namespace: str, root: Root) -> Sequence[str]:
+def change_root(namespace: str, root: Root, *, at_once: bool = False) -> Sequence[str]:
     user = namespace == "user"
     if user:
         uid, gid = os.geteuid(), os.getegid()
@@ -98,6 +99,8 @@ def change_root(namespace: str, root: Root) -> Sequence[str]:
         kernel.keep_capabilities(frozenset({kernel.CAP_DAC_OVERRIDE, kernel.CAP_FOWNER}))
     else:
         kernel.limit_capabilities(kernel.CONTAINER_CAPABILITIES)
+        if at_once:
+            kernel.give_up_capabilities(kernel.CONTAINER_CAPABILITIES)
     return lost
 
 

@@ -18,6 +18,7 @@ from danlu.agent.pump import JobLog
 from danlu.agent.reaper import Reaper
 from danlu.agent.root import Root
 from danlu.agent.sandbox import Order
+from danlu.agent.warm import find
 from danlu.agent.workspace import Workspace, within
 from danlu.job.translation import Note
 from danlu.settings import Settings
@@ -66,13 +67,17 @@ class Stage:
         *,
         heard: Wish | None = None,
         left: float = 0.0,
+        warm: bool = False,
     ) -> Child:
         """Start a process there; ``heard`` and ``left`` as for a Child.
+
+        The script's may be one that was started already (``warm``).
 
         Raises:
             Interrupted, PlatformError
         """
         task = self.workspace.task
+        waiting = find(self._settings.home, task, env, self.installed) if warm else None
         child = Child(self._processes, self.log, self.ending, self._reaper, heard=heard, left=left)
         child.start(
             Order(
@@ -83,7 +88,8 @@ class Stage:
                 cwd=task.command.cwd or code_folder(self.workspace) or "/",
                 argv=argv,
                 env=env,
-            )
+            ),
+            waiting,
         )
         return child
 

@@ -22,6 +22,7 @@ from danlu.executors.ports import Ports
 from danlu.executors.reservations import Reservations, lay_out
 from danlu.executors.rubbish import Rubbish
 from danlu.executors.stopping import Stopping
+from danlu.executors.warm import WaitingProcesses
 from danlu.executors.watch import Watches
 from danlu.job.curves import Curves
 from danlu.job.plan import Isolation, Place, Role, Task
@@ -47,6 +48,7 @@ class LocalExecutor:
         agent_command: Sequence[str] = AGENT,
         probe_command: Sequence[str] = PROBE,
         nursery_command: Sequence[str] = NURSERY,
+        waiting: WaitingProcesses | None = None,
     ) -> None:
         self._settings = settings
         self._probe_command = probe_command
@@ -59,6 +61,7 @@ class LocalExecutor:
         self._agents = Agents(settings.home, agent_command, wake or (lambda: None), nursery_command)
         self._watches = Watches(self._agents, clock)
         self._stopping = Stopping(self._agents, self._watches, clock)
+        self._waiting = waiting
 
     def capacity(self) -> Capacity:
         return self._capacity
@@ -117,6 +120,9 @@ class LocalExecutor:
             self._reservations.drop(_checked(job_id))
             self._watches.forget(job_id)
             self._agents.forget(job_id)
+            idle = left(self._capacity, self._reservations.places()).cpus >= 1
+            if self._waiting is not None and idle:
+                self._waiting.tend()
 
     def held(self) -> Sequence[str]:
         with self._lock:
@@ -150,7 +156,9 @@ class LocalExecutor:
             )
 
     def close(self) -> None:
-        pass  # agents live on, and all else is on disk
+        """Agents live on, and all else is on disk."""
+        if self._waiting is not None:
+            self._waiting.close()
 
     def _start(self, job_id: str, task: Task, secrets: Mapping[str, str]) -> None:
         carrier, files = self._carrier(job_id), self._files(job_id, task)

@@ -52,6 +52,9 @@ class WaitingProcesses:
                     self._start(key, wanted)
                 return
 
+    def processes(self) -> "list[subprocess.Popen[bytes]]":
+        return list(self._running.values())
+
     def close(self) -> None:
         for key in list(self._running):
             self._end(key)

@@ -18,11 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeGuard
 
+import danlu
 from danlu.job.status import Failure, Steps
 from danlu.job.translation import GONE, MAPPED, MOST, REPAIRED, Note, Translation
 from danlu.job.wire import from_wire, to_wire
 from danlu.taskdir.encoding import clean, dump, load
 
+LAUNCHER = Path(danlu.__file__).parents[1] / "danlu_runtime" / "launch.py"  # the child's program
 LAUNCH = "launch.json"
 FAILURE = "failure.json"
 CRASH = "crash.txt"

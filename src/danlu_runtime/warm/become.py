@@ -8,7 +8,6 @@ has not asked for are put out of sight.
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import site
@@ -72,7 +71,6 @@ def become(
     recording.changes.append(Change("tensorflow"))
     recording.changes[-1].files[KERAS] = keras
     shelf = Shelf(recording, _is_ours, activate.finder.after)
-    gc.unfreeze()
     activate.start()
     activate.mend_program()
     activate.finder.shelf = shelf

@@ -26,7 +26,7 @@ def serve(folder: str, key: str, recording: Recording, keras: bytes) -> str:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a keeper ended
     listening = _listen(Path(folder), key)
     gc.collect()
-    gc.freeze()  # a collection in a fork would copy every page
+    gc.freeze()  # a collection in a fork, the one at its end for one, would copy every page
     polled = select.poll()
     polled.register(0, select.POLLIN)
     polled.register(listening.fileno(), select.POLLIN)
