@@ -32,6 +32,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settin
     for name in [n for n in os.environ if n.startswith(("DANLU_", "PYTHON"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("DANLU_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("DANLU_WARM", "off")
     monkeypatch.setenv("DANLU_CPUS", "4")
     monkeypatch.setenv("DANLU_RETRY_DELAY", "0.1")
     yield (settings := load())

@@ -30,7 +30,7 @@ class Person:
         self.folder = folder
         ours = {name: value for name, value in os.environ.items() if not name.startswith("DANLU_")}
         self.env = {**ours, "DANLU_HOME": str(folder / "home"), "LANG": "C.UTF-8"}
-        self.env["XDG_RUNTIME_DIR"] = str(folder)
+        self.env |= {"XDG_RUNTIME_DIR": str(folder), "DANLU_WARM": "off"}
 
     def command(self, *args: str) -> list[str]:
         return [sys.executable, "-c", START, *args]

@@ -28,6 +28,7 @@ class Person:
             "DANLU_IDLE_EXIT": "120",
             "DANLU_RETRY_DELAY": "0.1",
             "DANLU_CPUS": "4",
+            "DANLU_WARM": os.environ["DANLU_WARM"],
             "LANG": "C.UTF-8",
             "NO_COLOR": "1",
         }

@@ -34,6 +34,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
         monkeypatch.delenv(name)
     (tmp_path / "run").mkdir(mode=0o700)
     monkeypatch.setenv("DANLU_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("DANLU_WARM", "off")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     (tmp_path / "home").mkdir(mode=0o700)
     return load({"code_limit": "2M", "code_files": "500"})

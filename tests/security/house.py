@@ -23,7 +23,7 @@ class House:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("DANLU_", "PYTHONDONT"))}
         own = {"DANLU_HOME": str(folder / "home"), "XDG_RUNTIME_DIR": str(folder / "run")}
         self.env = {**kept, **own, "DANLU_CPUS": "4", "DANLU_GPUS": "none", "LC_ALL": "C.UTF-8"}
-        self.env |= env
+        self.env |= {"DANLU_WARM": "off", **env}
 
     @contextmanager
     def inside(self, **env: str) -> Iterator[None]:

@@ -47,6 +47,7 @@ def desk(house, tmp_path, monkeypatch):
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(house / "run"))
     monkeypatch.setenv("DANLU_HOME", str(house / "home"))
+    monkeypatch.setenv("DANLU_WARM", "off")
     monkeypatch.setenv("DANLU_CPUS", "4")
     monkeypatch.setenv("DANLU_GPUS", "none")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
