@@ -72,3 +72,28 @@ def test_every_task_has_cards_and_threads_of_its_own(person):
         assert each["DANLU_CARDS"] == each["CUDA_VISIBLE_DEVICES"]
         assert each["OMP_NUM_THREADS"] == "3"  # the user's own
         assert cores == 1 or each["TF_NUM_INTRAOP_THREADS"] == str(cores // 2)
+
+
+BEGINS = """
+import os
+
+print("began after the late one:", os.path.exists(os.environ["LATE"]), flush=True)
+if '"type": "ps"' in os.environ["TF_CONFIG"]:
+    __import__("time").sleep(600)
+"""
+
+
+def test_no_script_begins_before_every_task_has_all_it_needs(person):
+    """The prepare command of one of three tasks takes its time."""
+    package = person.folder / "package"
+    package.mkdir()
+    (package / "task.py").write_text(BEGINS)
+    late = person.folder / "late"
+    slow = """case $TF_CONFIG in *'"type": "ps"'*) sleep 2; touch "$LATE";; esac"""
+    words = ("run", package, "--dialect", "kdl", "--module", "task", "--name", "three")
+    counts = ("--worker-count", "1", "--ps-count", "1")
+    person.types(*words, *counts, "--prepare", slow, "-e", f"LATE={late}")
+
+    log = person.types("logs", "three").stdout
+    assert log.count("began after the late one: True") >= 2
+    assert "began after the late one: False" not in log

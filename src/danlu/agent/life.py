@@ -13,6 +13,7 @@ from danlu.agent.ending import Ending, Interrupted, Why, Wish
 from danlu.agent.event_files import CurveReader
 from danlu.agent.heartbeat import Beating
 from danlu.agent.install import install
+from danlu.agent.meeting import Meeting
 from danlu.agent.mirror import Mirror
 from danlu.agent.outcome import (
     Verdict,
@@ -207,6 +208,8 @@ class _Life:
             self._log.say(f"the finish command could not be run: {error}")
 
     def _run_script(self, mirror: Mirror) -> Verdict:
+        place = self._task.place
+        Meeting(self._files, place, self._ending, self._report, self._log).wait()
         self._report.begin("run")
         kills = self._memory_kills()
         child = self._stage.enter(

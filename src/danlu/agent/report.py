@@ -60,6 +60,11 @@ class Reporter:
                 self._steps = steps
                 self._write(self._transfer)
 
+    def repeat(self) -> None:
+        """Tell once more what was told last."""
+        with self._lock:
+            self._write(self._transfer)
+
     def _write(self, transfer: Transfer | None) -> None:
         self._transfer = transfer
         try:

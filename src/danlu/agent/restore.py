@@ -4,6 +4,7 @@ An archive is not: its output is made anew by every attempt.
 """
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from danlu.agent.ending import Ending
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from danlu.storage.manifest import Manifest
 
 log = logging.getLogger(__name__)
+
+_TIMES = 5
 
 
 class Restorer:
@@ -62,6 +65,18 @@ class Restorer:
     def _mirrored(self) -> list[Push]:
         return [item for item in self._workspace.task.command.push if not item.pack]
 
+    @staticmethod
+    def _settled(pull: "Callable[[], Manifest]") -> "Manifest":
+        """A peer may still save what its agent before it could not push: look again then."""
+        from danlu.storage.api import Changed
+
+        for _ in range(_TIMES):
+            try:
+                return pull()
+            except Changed as error:
+                log.info("restore again error=%s", error)
+        return pull()
+
     def _pull(self, item: Push, ending: Ending) -> "Manifest":
         from danlu.storage.manifest import Manifest
         from danlu.storage.trees import pull
@@ -71,7 +86,7 @@ class Restorer:
         progress = self._report.transfer(item.what, ending.check)
         try:
             with ending.interruptible():
-                manifest = pull(location, folder, progress)
+                manifest = self._settled(lambda: pull(location, folder, progress))
         except NotFound:
             manifest = Manifest()
         count = len(manifest.files)

@@ -39,7 +39,7 @@ def phase_name(name: str) -> str:
 
 
 _KNOWN = tuple(
-    f"phase.{verb}" for verb in ("fetch", "prepare", "restore", "install", "run", "push")
+    f"phase.{verb}" for verb in ("fetch", "prepare", "restore", "install", "meet", "run", "push")
 )
 
 

@@ -45,7 +45,7 @@ class Failure:
 class Phase:
     """What a task was doing since ``began`` (Unix time)."""
 
-    name: str  # 'fetch code', 'fetch data_url', 'prepare', 'run', 'push'
+    name: str  # 'fetch code', 'fetch data_url', 'prepare', 'meet', 'run', 'push'
     began: float
 
 
