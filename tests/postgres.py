@@ -33,10 +33,15 @@ class Postgres:
         self._programs = programs
         (self.port,) = _free_ports(1)
         self._process: subprocess.Popen[bytes] | None = None
-        self._run("initdb", "-D", "data", "-U", "danlu", "-A", "scram-sha-256", *_INITIAL)
+        self._run("initdb", "-D", "data", "-U", "postgres", "-A", "scram-sha-256", *_INITIAL)
+
+    @property
+    def programs(self) -> Path:
+        """The folder of psql, pg_dump and the like."""
+        return self._programs
 
     def url(self, database: str = "postgres", password: str = PASSWORD) -> str:
-        return f"postgresql://danlu:{password}@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://postgres:{password}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
         """Start it and wait until it answers; one that runs is left alone."""

@@ -16,6 +16,7 @@ import pytest
 from danlu.cli.main import app
 from danlu.cli.session import Session
 from pages import ROOT, Block, Page, every
+from postgres import PASSWORD
 
 PAGES = every()
 ENGLISH = [
@@ -135,20 +136,37 @@ def parse(line: str) -> None:
         command.make_context(command.name or "danlu", rest, parent=context.parent or context)
 
 
+POSTGRES = ROOT / "docs" / "guides" / "postgres.md"
 RUNNABLE = [page for page in ENGLISH if any(block.run for block in page.blocks)]
 
 
-@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+@pytest.mark.parametrize("page", [p for p in RUNNABLE if p.path != POSTGRES], ids=name_of)
 def test_what_is_marked_run_runs(page, tmp_path):
     """All marked blocks of a page, one after the other, as somebody who follows it would."""
+    follow(page, tmp_path, {}, lambda text: text)
+
+
+def test_what_is_marked_run_runs_with_a_database(postgres, tmp_path):
+    (page,) = [page for page in RUNNABLE if page.path == POSTGRES]
+    own = {"PGHOST": "127.0.0.1", "PGPORT": str(postgres.port), "PGUSER": "postgres"}
+    own |= {"PGPASSWORD": PASSWORD, "PATH": f"{postgres.programs}:{os.environ['PATH']}"}
+    try:
+        follow(page, tmp_path, own, lambda text: text.replace(":5432/", f":{postgres.port}/"))
+    finally:
+        postgres.say("DROP DATABASE IF EXISTS danlu WITH (FORCE)")
+        postgres.say("DROP ROLE IF EXISTS danlu")
+
+
+def follow(page, tmp_path, own, meant):
     home = tmp_path / "home"
     here = tmp_path / "here"
     shutil.copytree(ROOT / "examples", here / "examples")
     env = {
         **os.environ,
+        **own,
         "DANLU_HOME": str(home),
         "XDG_RUNTIME_DIR": str(tmp_path),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": f"{Path(sys.executable).parent}:{own.get('PATH', os.environ['PATH'])}",
     }
     try:
         for block in page.blocks:
@@ -157,7 +175,7 @@ def test_what_is_marked_run_runs(page, tmp_path):
                 if block.kind == "python":
                     program = [sys.executable, "-c"]
                 done = subprocess.run(
-                    [*program, block.text], cwd=here, env=env, capture_output=True, text=True
+                    [*program, meant(block.text)], cwd=here, env=env, capture_output=True, text=True
                 )
                 assert done.returncode == 0, f"{block.text}\n{done.stdout}\n{done.stderr}"
     finally:

@@ -8,13 +8,14 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 import httpx
 import pytest
 
 from danlu.client import bundle, connect
-from danlu.client.background import bring_up
+from danlu.client.background import bring_up, status
 from danlu.errors import Elsewhere, Refused
 from danlu.settings import load
 from danlu.taskdir.process import marked
@@ -86,6 +87,7 @@ class Servers:
 def servers(tmp_path, database, monkeypatch):
     for name in [n for n in os.environ if n.startswith(("DANLU_", "PYTHON"))]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("DANLU_WARM", "off")
     made = []
 
     def make(**more):
@@ -261,6 +263,10 @@ def test_what_one_server_runs_the_other_tells(servers, tmp_path):
     shutil.copy2(tmp_path / "one" / "token", tmp_path / "two" / "token")
     up["two"] = bring_up(both.home("two"), "127.0.0.1", 0)
     one, two = both.client("one"), both.client("two")
+    told = asdict(status(both.home("one")))
+    assert told["server"] == one.hello()["server"] == both.name_of("one")
+    assert told["records"].startswith("postgresql://postgres:***@127.0.0.1")
+    assert PASSWORD not in str(told) + str(one.hello())
     code, ledger, over = both.upload(one), tmp_path / "ledger", tmp_path / "over"
     first = one.submit(request(code, ledger, "first", until=str(over), seconds=600))
     second = one.submit(request(code, ledger, "second"))  # for which there is no room at one

@@ -103,7 +103,7 @@ def test_a_user_who_may_not_make_tables_is_told(postgres, database):
     postgres.say(f"CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}'")
 
     with pytest.raises(Refused, match="permission denied for schema public") as caught:
-        open_records(postgres.url(name).replace("//danlu", "//guest"))
+        open_records(postgres.url(name).replace("//postgres:", "//guest:"))
 
     assert "OWNER" in caught.value.hint
     postgres.say("DROP ROLE guest")

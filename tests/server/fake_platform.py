@@ -175,6 +175,9 @@ class FakeService:
     def capacity(self):
         return Capacity(2.0, 1 << 30, ())
 
+    def server(self):
+        return ""
+
     def busy(self):
         return sum(not job.state.final for job in self.page())
 

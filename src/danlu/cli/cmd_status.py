@@ -38,7 +38,7 @@ def _room(session: Session) -> dict[str, object]:
 
 
 def _rows(now: dict[str, object]) -> list[tuple[str, str]]:
-    shown = ("version", "pid", "url", "living", "socket", "home", "log")
+    shown = ("version", "pid", "url", "living", "server", "records", "socket", "home", "log")
     rows = [(say(f"status.{name}"), str(now[name])) for name in shown if _told(now, name)]
     started = now.get("started")
     if isinstance(started, float | int) and started:

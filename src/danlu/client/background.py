@@ -47,6 +47,8 @@ class Status:
     url: str = ""
     started: float = 0
     living: int | None = 0  # None: its records do not answer now
+    server: str = ""  # its name, and
+    records: str = ""  # where they are, if it shares them with other servers
 
 
 def ensure(settings: Settings) -> Target:
@@ -130,7 +132,8 @@ def status(settings: Settings) -> Status:
     if hello is None:
         return found
     known = {name: hello[name] for name in ("pid", "version", "url", "started", "living")}
-    return replace(found, running=True, **known)
+    shared = {name: hello.get(name, "") for name in ("server", "records")}
+    return replace(found, running=True, **known, **shared)
 
 
 def _spawn(settings: Settings, tcp: str) -> dict[str, Any]:

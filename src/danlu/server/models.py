@@ -238,6 +238,8 @@ class HelloView(BaseModel):
     url: str = ""
     started: float = 0
     living: int | None = None
+    server: str = ""  # its name, where several share the records
+    records: str = ""  # where they are, without the password; empty: in the home
 
 
 class FaultView(BaseModel):

@@ -30,6 +30,8 @@ def hello(ours: Ours, request: Request) -> Response:
             "url": ours.url,
             "started": ours.started,
             "living": _living(ours),
+            "server": ours.service.server(),
+            "records": ours.settings.records_url.shown.partition("?")[0],
         }
     )
 
