@@ -39,6 +39,7 @@ check: install-dev  ## format, lint, types, who imports whom; no test is run
 bench: install-dev  ## imports, starting jobs, training loops, images, object stores beside other tools; writes bench/results
 	$(BIN)/python bench/imports.py
 	$(BIN)/python bench/jobs.py
+	$(BIN)/python bench/warm.py
 	$(BIN)/python bench/steps.py
 	$(BIN)/python bench/tffs.py
 	$(BIN)/python bench/stores.py
