@@ -7,9 +7,11 @@ import pytest
 
 from danlu.executors.agents import AGENT
 from danlu.executors.local import LocalExecutor
+from danlu.job.plan import Role
 from danlu.settings import Settings
 from danlu.taskdir.files import TaskDir
 from danlu.taskdir.local import FileCarrier
+from danlu.testing.bench import WAITS_FOR_EVER, eventually
 from danlu.testing.executor import ExecutorContract
 
 STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in_agent.py")))
@@ -36,6 +38,28 @@ class LocalContract(ExecutorContract):
             return TaskDir(carrier, task.attempt, task.name).agent()
 
         return look
+
+    def test_a_task_that_another_server_runs_now_ends_without_a_word(self, bench):
+        task = bench.task(WAITS_FOR_EVER)
+        bench.start(task)
+        bench.says(task, "here")
+
+        eventually(lambda: bench.executor.forsake(task.job_id))
+
+        assert bench.processes() == []
+        bench.start(task)
+        assert bench.processes() == []
+        assert bench.executor.poll(task.job_id, [task])[0].outcome is None
+        assert bench.executor.forsake("0000000000zz")
+
+    def test_an_attempt_after_those_elsewhere_has_a_workspace_of_its_own(self, bench, settings):
+        role = Role("worker")
+
+        (place,) = bench.executor.reserve("0000000000yy", [role], 3)
+        (again,) = bench.executor.reserve("0000000000yy", [role], 3)
+
+        assert place == again
+        assert place.root in ("", str(settings.work / "0000000000yy" / "3" / "worker-0" / "root"))
 
 
 class TestWithTheStandIn(LocalContract):

@@ -58,8 +58,12 @@ class Executor(Protocol):
             InvalidJob: the job can never fit here.
         """
 
-    def reserve(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+    def reserve(
+        self, job_id: str, roles: Sequence[Role], attempt: int | None = None
+    ) -> Sequence[Place]:
         """Hold room for all tasks of a job, or for none; asked again, return the same places.
+
+        ``attempt`` is the one to come; left out: the one after the newest that was started here.
 
         Raises:
             NoCapacity: there is no room now; the job stays queued.

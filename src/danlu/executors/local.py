@@ -76,7 +76,9 @@ class LocalExecutor:
             self._ports.drop(_ports_of(introduced))
             return self._furnish(job_id, introduced)
 
-    def reserve(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+    def reserve(
+        self, job_id: str, roles: Sequence[Role], attempt: int | None = None
+    ) -> Sequence[Place]:
         with self._lock:
             held = self._reservations.of(job_id)
             if held is None:
@@ -87,7 +89,7 @@ class LocalExecutor:
                     self._ports.drop(_ports_of(held))
                     raise
                 log.info("reserve job=%s tasks=%s", job_id, len(held))
-            return self._furnish(job_id, held)
+            return self._furnish(job_id, held, attempt)
 
     def start(self, job_id: str, tasks: Sequence[Task], secrets: Mapping[str, str]) -> None:
         with self._lock:
@@ -201,12 +203,11 @@ class LocalExecutor:
             for place, port in zip(places, ports, strict=True)
         ]
 
-    def _furnish(self, job_id: str, places: Sequence[Place]) -> Sequence[Place]:
-        """Say how the tasks are kept apart in the attempt to come.
-
-        That is the one after the newest that was started; a retry has a workspace of its own.
-        """
-        attempt = newest_attempt(self._carrier(job_id)) + 1
+    def _furnish(
+        self, job_id: str, places: Sequence[Place], attempt: int | None = None
+    ) -> Sequence[Place]:
+        """Say how the tasks are kept apart in the attempt to come: each has a workspace."""
+        attempt = attempt or newest_attempt(self._carrier(job_id)) + 1
         isolation = self._isolation
         furnished = []
         for place in places:

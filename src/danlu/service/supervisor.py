@@ -190,7 +190,7 @@ class Supervisor:
     def _launch(self, job: Job) -> Job | None:
         if job.stop_requested:
             return self._apply(job, (), Move(JobState.STOPPED, Reason.STOPPED_BY_USER))
-        places = self._executor.reserve(job.id, roles_of(job))
+        places = self._executor.reserve(job.id, roles_of(job), job.attempt)
         planned = replace(job, plan=tasks_of(job, places, self._settings), tasks=())
         saved = self._save(planned.moved(JobState.STARTING, self._clock()))
         if saved is None and self._sharing.name and not self._sharing.reaches:

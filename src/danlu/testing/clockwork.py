@@ -50,7 +50,9 @@ class ClockworkExecutor:
             for index in range(role.count)
         ]
 
-    def reserve(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+    def reserve(
+        self, job_id: str, roles: Sequence[Role], attempt: int | None = None
+    ) -> Sequence[Place]:
         if job_id not in self.places:
             used = sum(place.cpus for held in self.places.values() for place in held)
             if used + _cpus(roles) > self.cpus:

@@ -93,7 +93,9 @@ class RayExecutor:
             raise InvalidJob(faults(roles, nodes))
         return imagined(roles, hosts)
 
-    def reserve(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+    def reserve(
+        self, job_id: str, roles: Sequence[Role], attempt: int | None = None
+    ) -> Sequence[Place]:
         found: dict[str, Any] = self._link.call(
             "reserve",
             self._patience.room + self._patience.holders + 30.0,
@@ -109,8 +111,9 @@ class RayExecutor:
             pending = found["state"] == PENDING
             why = "there is no room in the cluster" if pending else "its places are being prepared"
             raise NoCapacity(f"Job {job_id} waits: {why}.")
-        with telling():
-            attempt = newest_attempt(self._directories.carrier(job_id)) + 1
+        if attempt is None:
+            with telling():
+                attempt = newest_attempt(self._directories.carrier(job_id)) + 1
         return places_of(job_id, attempt, roles, found["places"])
 
     def start(self, job_id: str, tasks: Sequence[Task], secrets: Mapping[str, str]) -> None:
