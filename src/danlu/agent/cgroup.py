@@ -32,6 +32,11 @@ class ControlGroup:
             found |= {int(pid) for pid in _read(Path(path, "cgroup.procs")).split()}
         return found
 
+    def join(self) -> None:
+        """Move this process there, where that is allowed."""
+        with contextlib.suppress(OSError):
+            (self.folder / "cgroup.procs").write_text("0", encoding="ascii")
+
     def kill(self) -> None:
         """End every member at once; Linux before 5.14 has no such file."""
         try:

@@ -1,7 +1,6 @@
 """The process of the script: started at its place, watched, ended with everything it started."""
 
 import contextlib
-import fcntl
 import logging
 import os
 import signal
@@ -10,12 +9,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import danlu
+from danlu.agent.doors import SOURCE, Doors, Pipe, above
 from danlu.agent.ending import Ending, Why, Wish
 from danlu.agent.processes import Processes
 from danlu.agent.pump import JobLog, Pump
 from danlu.agent.reaper import Reaper
-from danlu.agent.sandbox import ORDER, TROUBLE, Order
+from danlu.agent.sandbox import Order
 from danlu.agent.warm import Taken, Waiting
 from danlu.errors import PlatformError
 from danlu.taskdir.box import LAUNCHER
@@ -23,13 +22,7 @@ from danlu.taskdir.process import MARK
 
 log = logging.getLogger(__name__)
 
-_SOURCE = Path(danlu.__file__).parents[1]
-# Started past site-packages and the user's PYTHON* variables: those are for the script.
-_ENTER = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from danlu.agent.sandbox import enter; enter()"
-)
 _DRAIN = 10.0
-_RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 
 
 class Child:
@@ -45,6 +38,7 @@ class Child:
         job_log: JobLog,
         ending: Ending,
         reaper: Reaper,
+        doors: Doors,
         *,
         heard: Wish | None = None,
         left: float = 0.0,
@@ -54,6 +48,7 @@ class Child:
         self._log = job_log
         self._ending = ending
         self._reaper = reaper
+        self._doors = doors
         self._clock = clock
         self.told = heard  # the wish the script was told of
         self._left = left
@@ -71,7 +66,7 @@ class Child:
             self._spawn(order)
 
     def _take(self, order: Order, waiting: Waiting) -> bool:
-        output, null = _Pipe(), _above(os.open(os.devnull, os.O_RDONLY))
+        output, null = Pipe(), above(os.open(os.devnull, os.O_RDONLY))
         try:
             with self._hurried():
                 self._taken = waiting.take(order, (null, output.write))
@@ -83,6 +78,7 @@ class Child:
         if self._taken is None:
             self._log.say(f"started cold: {waiting.cold}")
             return False
+        self._doors.close()  # who waits there would be taken for one of the script's
         self._log.say("started warm: TensorFlow was loaded already")
         self._pid = self._taken.pid
         self._processes.follow(self._taken.keeper)
@@ -93,32 +89,15 @@ class Child:
         return True
 
     def _spawn(self, order: Order) -> None:
-        output, order_pipe, trouble_pipe = _Pipe(), _Pipe(), _Pipe()
-        null = _above(os.open(os.devnull, os.O_RDONLY))
-        moves = (
-            (null, 0),
-            (output.write, 1),
-            (output.write, 2),
-            (order_pipe.read, ORDER),
-            (trouble_pipe.write, TROUBLE),
-        )
         self._reaper.forget()
-        self._pid = os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-I", "-S", "-c", _ENTER, str(_SOURCE)],
-            {MARK: order.env[MARK]},
-            file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
-            setsigmask=[],
-            setsigdef=_RESET,
-        )
-        for handle in {source for source, _ in moves}:
-            os.close(handle)
-        self._pump = Pump(output.read, self._log)
+        door = self._doors.open(order.env[MARK])
+        self._pid = door.pid
+        self._pump = Pump(door.output, self._log)
         self._pump.start()
         self._reaper.watch()
-        with contextlib.suppress(BrokenPipeError), open(order_pipe.write, "wb") as pipe:
-            pipe.write(order.dump())
-        self._hear(trouble_pipe.read)
+        with contextlib.suppress(BrokenPipeError), open(door.order, "wb") as pipe:
+            pipe.write((order._replace(cgroup="") if door.grouped else order).dump())
+        self._hear(door.trouble)
 
     def wait(self, timeout: float, grace: float) -> int:
         """Wait for the end, or bring it about when it is wished; return the wait status.
@@ -181,24 +160,12 @@ class Child:
         return contextlib.nullcontext() if self.told else self._ending.interruptible()
 
 
-class _Pipe:
-    def __init__(self) -> None:
-        self.read, self.write = map(_above, os.pipe())
-
-
-def _above(handle: int) -> int:
-    """Move a descriptor out of the way of those the sandbox is given by number."""
-    moved = fcntl.fcntl(handle, fcntl.F_DUPFD_CLOEXEC, 10)
-    os.close(handle)
-    return moved
-
-
 def launch_command(box: Path) -> list[str]:
     return [sys.executable, str(LAUNCHER), str(box)]
 
 
 def needed_paths() -> list[str]:
     """Return the directories without which the child cannot start, wherever they lie."""
-    found = [sys.prefix, sys.base_prefix, str(_SOURCE), *filter(os.path.isdir, sys.path)]
+    found = [sys.prefix, sys.base_prefix, str(SOURCE), *filter(os.path.isdir, sys.path)]
     # An agent is started in "/", which is then the first of sys.path.
     return [path for path in dict.fromkeys(map(os.path.abspath, found)) if path != "/"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from danlu.agent import cgroup, kernel, stores
 from danlu.agent.child import launch_command
 from danlu.agent.commands import run_after, run_before
+from danlu.agent.doors import Doors
 from danlu.agent.ending import Ending, Interrupted, Why, Wish
 from danlu.agent.event_files import CurveReader
 from danlu.agent.heartbeat import Beating
@@ -67,6 +68,8 @@ def live(files: TaskDir, settings: Settings) -> None:
     group = cgroup.create(f"{task.job_id}-{task.attempt}-{task.name}")
     if group is not None:
         files.update_agent(replace(agent, cgroup=str(group.folder)))
+    doors = Doors()
+    doors.prepare(group)  # before the first thread
     workspace = Workspace(settings.work.resolve(), task)
     ending = Ending(lambda: _meaning(files, task.limits.grace))
     ending.listen()
@@ -76,8 +79,9 @@ def live(files: TaskDir, settings: Settings) -> None:
     beating.start()
     processes = Processes(mark(task.job_id, task.attempt, task.name), group)
     try:
-        _Life(files, settings, workspace, ending, beating, processes, group).run()
+        _Life(files, settings, workspace, ending, beating, processes, group, doors).run()
     finally:
+        doors.close()
         processes.kill()
         beating.close()
         if group is not None:
@@ -112,6 +116,7 @@ class _Life:
         beating: Beating,
         processes: Processes,
         group: cgroup.ControlGroup | None,
+        doors: Doors,
     ) -> None:
         self._files = files
         self._settings = settings
@@ -129,7 +134,9 @@ class _Life:
         self._log = JobLog(writer, Redactor(hidden))
         self._report = Reporter(files)
         self._translation = Reporting(files, workspace.box, self._redactor)
-        self._stage = Stage(workspace, settings, self._secrets, processes, group, self._log, ending)
+        self._stage = Stage(
+            workspace, settings, self._secrets, processes, group, self._log, ending, doors
+        )
 
     def run(self) -> None:
         """Fetch, run, push, tell. A script that fails has its outputs pushed too."""

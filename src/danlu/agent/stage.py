@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from danlu.agent import stores
 from danlu.agent.cgroup import ControlGroup
 from danlu.agent.child import Child, needed_paths
+from danlu.agent.doors import Doors
 from danlu.agent.ending import Ending, Wish
 from danlu.agent.environment import PACKAGES, STARTUP, child_environment
 from danlu.agent.processes import Processes
@@ -37,6 +38,7 @@ class Stage:
         group: ControlGroup | None,
         job_log: JobLog,
         ending: Ending,
+        doors: Doors,
     ) -> None:
         self.workspace = workspace
         self.log = job_log
@@ -48,6 +50,7 @@ class Stage:
         self._processes = processes
         self._group = str(group.folder) if group is not None else ""
         self._reaper = Reaper(ending.wake)
+        self._doors = doors
 
     def environment(self) -> dict[str, str]:
         """Return what the script gets, and whatever the user has run before and after it."""
@@ -78,7 +81,8 @@ class Stage:
         """
         task = self.workspace.task
         waiting = find(self._settings.home, task, env, self.installed) if warm else None
-        child = Child(self._processes, self.log, self.ending, self._reaper, heard=heard, left=left)
+        around = (self._processes, self.log, self.ending, self._reaper, self._doors)
+        child = Child(*around, heard=heard, left=left)
         child.start(
             Order(
                 parent=os.getpid(),
