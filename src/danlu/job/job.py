@@ -26,6 +26,11 @@ def new_id(now: float | None = None) -> str:
     return _base32(milliseconds << 18 | secrets.randbits(18), 12)
 
 
+def first_id(at: float) -> str:
+    """Return what sorts after the ids of all jobs that were created before ``at``."""
+    return _base32(int(max(at, 0) * 1000) << 18, 12)
+
+
 def _base32(number: int, width: int) -> str:
     return "".join(_DIGITS[number >> 5 * place & 31] for place in reversed(range(width)))
 

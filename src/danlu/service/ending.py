@@ -7,7 +7,7 @@ from pathlib import Path
 
 from danlu.errors import NotFound
 from danlu.executors.api import Executor
-from danlu.job.job import Job
+from danlu.job.job import Job, first_id
 from danlu.job.state import JobState, Reason
 from danlu.records.api import Records
 from danlu.service.keys import SecretFiles
@@ -74,7 +74,7 @@ class Ending:
         return True
 
     def _drop_old_logs(self, oldest: float) -> None:
-        before = ""
+        before = first_id(oldest)  # whoever ended before then was created before then
         while page := self._records.page(states=_ENDED, limit=500, before=before):
             for job in page:
                 if job.ended is not None and job.ended < oldest:
