@@ -71,10 +71,12 @@ def plan(bench: Any, script: str, **command: object) -> TaskDir:
     return bench.plan(script, env=env, **command)  # type: ignore[arg-type]
 
 
-def run(home: Home, script: str, *, warm: bool, kind: str = BEST) -> tuple[Outcome, str]:
+def run(
+    home: Home, script: str, *, warm: bool, kind: str = BEST, **env: str
+) -> tuple[Outcome, str]:
     """Return how a script ended and what it printed, whoever ran it."""
     bench = home.bench(warm=warm, kind=kind)
-    files = plan(bench, script)
+    files = plan(bench, script, env=env)
     outcome = bench.run(files)
     log = bench.log(files)
     assert (WARM in log) == warm, log
@@ -106,6 +108,44 @@ def test_a_script_finds_the_same_process_and_the_same_numbers(home: Home, kind: 
         del cold["mounts"]
     different = {name: (cold[name], warm[name]) for name in cold if cold[name] != warm[name]}
     assert different == {}
+
+
+SECOND = """
+import tensorflow as tf
+import sys
+tf.keras.utils.set_random_seed(1)
+model = tf.keras.Sequential([tf.keras.layers.Dense(4, "relu"), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+seen = model.fit(tf.ones([32, 3]), tf.ones([32, 1]), epochs=3, verbose=0).history["loss"]
+print(tf.__version__, tf.keras.__version__, [float(value).hex() for value in seen])
+print(sorted(name for name in sys.modules if "_generated_" not in name))
+"""
+
+
+@pytest.mark.timeout(300)
+def test_the_same_process_serves_scripts_of_the_second_generation(home: Home) -> None:
+    cold, warm = (run(home, SECOND, warm=warm, DANLU_TENSORFLOW="2.15.0") for warm in (0, 1))
+    assert "2.15.0 2." in cold[1]
+    assert warm[1] == cold[1]
+
+
+def test_a_module_of_the_script_comes_before_one_that_is_loaded(home: Home) -> None:
+    script = """
+        import sys, os
+        sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
+        import six
+        print(six.WHOSE)
+        import json
+        del sys.modules["json"]
+        import json
+        print(json.__spec__.loader is not None, "numpy" in sys.modules, "tensorflow" in sys.modules)
+        import numpy
+        print("tensorflow" in sys.modules, numpy.zeros(1))
+        """
+    bench = home.bench()
+    files = plan(bench, script, modules={"lib/six.py": "WHOSE = 'mine'"})
+    bench.run(files)
+    assert WARM + "mine\nTrue False False\nFalse [0.]\n" in bench.log(files)
 
 
 ENDS = {
@@ -157,8 +197,13 @@ ENDS = {
 }
 
 
+QUICK = ("a code", "an error", "SIGKILL", "SIGTERM", "a fork", "a program", "spawned workers")
+
+
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize(
+    "end", [pytest.param(end, marks=() if end in QUICK else pytest.mark.long) for end in ENDS]
+)
 def test_a_script_ends_the_same_way(home: Home, end: str) -> None:
     cold, warm = run(home, ENDS[end], warm=False), run(home, ENDS[end], warm=True)
     assert warm[1] == cold[1]

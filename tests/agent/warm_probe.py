@@ -91,6 +91,10 @@ found |= {
         [file.name, file.encoding, file.errors, file.line_buffering, file.write_through]
         for file in (sys.stdin, sys.stdout, sys.stderr)
     ],
+    "kinds of files": [
+        [file.isatty(), file.seekable(), file.fileno(), str(type(file.buffer))]
+        for file in (sys.stdin, sys.stdout, sys.stderr)
+    ],
     "locale": [locale.setlocale(locale.LC_ALL), locale.getpreferredencoding(False)],
     "threads": [threading.active_count(), main_thread.name, len(os.listdir("/proc/self/task"))],
     "main thread": main_thread.ident == threading.get_ident(),

@@ -40,9 +40,10 @@ class WaitingProcesses:
     def tend(self) -> None:
         """Start what is wished for, at most one at a time, and end what no longer is."""
         for key in [key for key, process in self._running.items() if process.poll() is not None]:
-            if self._running.pop(key).returncode:
-                log.warning("waiting process failed key=%s log=%s", key, self._log(key))
-                self._failed.add(key)
+            process = self._end(key)
+            log.warning("waiting process left key=%s code=%s", key, process.returncode)
+            if process.returncode > 0:
+                self._failed.add(key)  # it will not do better the next time
         wishes = self._wishes()
         for key in [key for key in self._running if key not in wishes]:
             self._end(key)
@@ -75,30 +76,29 @@ class WaitingProcesses:
         return {key: wanted for _, key, wanted in found[: self._most]}
 
     def _start(self, key: str, wanted: Wanted) -> None:
-        with open(self._log(key), "wb") as output:
-            self._running[key] = subprocess.Popen(
-                [wanted.executable, str(LAUNCHER), "--wait", str(self._folder), key],
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-                cwd="/",
-                env={
-                    "PATH": os.environ.get("PATH") or _PATH,
-                    "HOME": str(self._folder / f"{key}.home"),
-                    **wanted.env,
-                },
-                start_new_session=True,
-            )
+        self._running[key] = subprocess.Popen(
+            [wanted.executable, str(LAUNCHER), "--wait", str(self._folder), key],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,  # it leaves when nobody holds the other end
+            stderr=subprocess.STDOUT,
+            cwd="/",
+            env={
+                "PATH": os.environ.get("PATH") or _PATH,
+                "HOME": str(self._folder / f"{key}.home"),
+                **wanted.env,
+            },
+            start_new_session=True,
+        )
         log.info("waiting process key=%s pid=%s", key, self._running[key].pid)
 
-    def _end(self, key: str) -> None:
+    def _end(self, key: str) -> "subprocess.Popen[bytes]":
+        """Let a process go that has nothing to finish; one that is still loading is ended."""
         process = self._running.pop(key)
-        if process.stdin is not None:
-            process.stdin.close()
-        process.wait()  # it has nothing to finish
-
-    def _log(self, key: str) -> Path:
-        return self._folder / f"{key}.log"
+        if process.stdout is not None:
+            process.stdout.close()
+        process.terminate()
+        process.wait()
+        return process
 
 
 def waiting_processes(settings: Settings) -> WaitingProcesses | None:

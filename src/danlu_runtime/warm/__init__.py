@@ -23,13 +23,22 @@ _TENSORFLOW = "1.15"  # any version that comes with Keras 2
 
 
 def wait(folder: str, key: str) -> str:
-    """Load everything, then return in a process of its own for each task: with its box."""
+    """Load everything, then return in a process of its own for each task: with its box.
+
+    Python has been started with the standard files a script has: the output is a pipe, whose
+    other end the server holds as long as it lives. It is set aside, and a log takes its place.
+    """
+    server = os.dup(1)
+    log = os.open(os.path.join(folder, f"{key}.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
     activate.settle(_TENSORFLOW)
     activate.leave_last()
     recording, keras = _load(os.environ["HOME"])
     from danlu_runtime.warm import waiting
 
-    return waiting.serve(folder, key, recording, keras)
+    return waiting.serve(folder, key, server, recording, keras)
 
 
 def _load(home: str) -> tuple[Recording, bytes]:

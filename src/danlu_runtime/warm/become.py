@@ -93,6 +93,7 @@ def _take(handles: list[int]) -> None:
 
 def _draw_anew() -> None:
     """Forget what the waiting process has drawn or looked up for itself."""
+    time.tzset()
     loaded: dict[str, Any] = sys.modules
     if "numpy.random" in loaded:
         loaded["numpy.random"].seed()  # random itself does it at every fork

@@ -1,9 +1,10 @@
 """The waiting process: it listens, forks and knows nothing of any task.
 
-It runs no code of a user's and has one thread when it forks. It leaves when its standard input
-is closed: the server holds the other end.
+It runs no code of a user's and has one thread when it forks. It leaves when the server does, which
+holds the other end of a pipe.
 """
 
+import contextlib
 import gc
 import os
 import select
@@ -14,6 +15,8 @@ from pathlib import Path
 from danlu.agent import kernel
 from danlu.agent.sandbox import Order
 from danlu.taskdir import warm
+from danlu.taskdir.process import MARK
+from danlu_runtime.warm import image
 from danlu_runtime.warm.become import become
 from danlu_runtime.warm.keeper import keep
 from danlu_runtime.warm.recording import Recording
@@ -21,23 +24,29 @@ from danlu_runtime.warm.recording import Recording
 _PATIENCE = 5.0  # seconds for an agent to say what it wants
 
 
-def serve(folder: str, key: str, recording: Recording, keras: bytes) -> str:
+def serve(folder: str, key: str, server: int, recording: Recording, keras: bytes) -> str:
     """Return in the process of a script, with the box of its task; nowhere else."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a keeper ended
     listening = _listen(Path(folder), key)
     gc.collect()
     gc.freeze()  # a collection in a fork, the one at its end for one, would copy every page
     polled = select.poll()
-    polled.register(0, select.POLLIN)
+    polled.register(server, 0)  # told only that nobody holds the other end
     polled.register(listening.fileno(), select.POLLIN)
     while True:
-        if any(handle == 0 for handle, _ in polled.poll()):
+        if any(handle == server for handle, _ in polled.poll()):
             os._exit(0)
         connection, _ = listening.accept()
-        if os.fork():
+        try:
+            parent = os.fork()
+        except OSError as error:  # no memory: the agent starts a process of its own
+            print(f"no fork: {error}", flush=True)
+            parent = -1
+        if parent:
             connection.close()
             continue
         listening.close()
+        os.close(server)
         order, handles = _hear(connection)
         child = os.fork()
         if child == 0:
@@ -64,7 +73,6 @@ def _hear(connection: socket.socket) -> tuple[Order, list[int]]:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     kernel.become_subreaper()
-    os.dup2(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), 0)
     connection.settimeout(_PATIENCE)
     try:
         if not warm.same_user(connection):
@@ -73,4 +81,7 @@ def _hear(connection: socket.socket) -> tuple[Order, list[int]]:
     except (OSError, EOFError):
         os._exit(1)
     connection.settimeout(None)
-    return Order.load(data)._replace(parent=os.getpid()), handles
+    order = Order.load(data)
+    with contextlib.suppress(OSError):  # for whoever looks at the processes of this machine
+        image.show([*order.argv[:2], "--keep", order.env[MARK]], {})
+    return order._replace(parent=os.getpid()), handles

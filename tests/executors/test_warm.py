@@ -1,0 +1,138 @@
+"""Which processes are kept waiting, and for how long. Programs of a few lines stand for them."""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from danlu.executors.warm import NEEDED, WaitingProcesses, waiting_processes
+from danlu.settings import Settings
+from danlu.taskdir.process import started
+from danlu.taskdir.warm import Wanted
+
+WAITS = "#!/bin/sh\nexec sleep 1000\n"
+FAILS = "#!/bin/sh\nexit 1\n"
+
+
+class Pool(WaitingProcesses):
+    """With agents that wish."""
+
+    def __init__(self, folder: Path, most: int, memory: int = NEEDED) -> None:
+        super().__init__(folder / "home", most, lambda: memory)
+        self.folder = folder
+        self.wishes = 0
+
+    def wish(self, name: str, program: str = WAITS) -> str:
+        path = self.folder / name
+        path.write_text(program, encoding="ascii")
+        path.chmod(stat.S_IRWXU)
+        wanted = Wanted(str(path), 0, {"LANG": "C"})
+        file = self.folder / f"home/warm/{wanted.key}.json"
+        file.write_bytes(wanted.dump())
+        self.wishes += 1
+        when = time.time() + self.wishes  # each is newer than the one before
+        os.utime(file, (when, when))
+        return wanted.key
+
+    def running(self) -> list[str]:
+        return [Path(process.args[0]).name for process in self.processes()]  # type: ignore[index, arg-type]
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Iterator[Callable[..., Pool]]:
+    made: list[Pool] = []
+
+    def make(most: int, memory: int = NEEDED) -> Pool:
+        made.append(Pool(tmp_path, most, memory))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_nothing_is_started_that_nobody_wished_for(pool: Callable[..., Pool]) -> None:
+    made = pool(1)
+    made.tend()
+    assert made.running() == []
+
+
+def test_the_newest_wish_is_granted_and_the_one_before_it_ends(pool: Callable[..., Pool]) -> None:
+    made = pool(1)
+    made.wish("one")
+    made.tend()
+    assert made.running() == ["one"]
+    (first,) = made.processes()
+    made.wish("two")
+    made.tend()
+    assert made.running() == ["two"]
+    assert started(first.pid) is None
+
+
+def test_one_is_started_at_a_time_and_no_more_than_asked_for(pool: Callable[..., Pool]) -> None:
+    made = pool(2)
+    for name in ("one", "two", "three"):
+        made.wish(name)
+    made.tend()
+    assert made.running() == ["three"]
+    made.tend()
+    made.tend()
+    assert made.running() == ["three", "two"]
+
+
+def test_nothing_is_started_where_memory_is_short(pool: Callable[..., Pool]) -> None:
+    made = pool(1, NEEDED - 1)
+    made.wish("one")
+    made.tend()
+    assert made.running() == []
+
+
+def test_one_that_was_killed_is_started_again_and_one_that_failed_is_not(
+    pool: Callable[..., Pool],
+) -> None:
+    made = pool(1)
+    made.wish("one")
+    made.tend()
+    (first,) = made.processes()
+    first.kill()
+    first.wait()
+    made.tend()
+    assert made.running() == ["one"]
+    made.wish("bad", FAILS)
+    made.tend()
+    (bad,) = made.processes()
+    bad.wait()
+    made.tend()
+    made.tend()
+    assert made.running() == []
+
+
+def test_a_broken_wish_is_passed_over_and_an_old_one_forgotten(pool: Callable[..., Pool]) -> None:
+    made = pool(3)
+    (made.folder / "home/warm/broken.json").write_text("{", encoding="ascii")
+    old = made.folder / f"home/warm/{made.wish('old')}.json"
+    os.utime(old, (0, 0))
+    made.tend()
+    assert made.running() == []
+    assert not old.exists()
+
+
+def test_all_leave_when_it_is_closed(pool: Callable[..., Pool]) -> None:
+    made = pool(1)
+    made.wish("one")
+    made.tend()
+    (process,) = made.processes()
+    made.close()
+    assert started(process.pid) is None
+
+
+def test_the_settings_say_how_many(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert waiting_processes(Settings(home, warm="auto")) is not None
+    assert (home / "warm").is_dir()
+    assert waiting_processes(Settings(home, warm="off")) is None
+    assert not (home / "warm").exists()  # agents do not ask
+    assert waiting_processes(Settings(home, warm="2")) is not None
