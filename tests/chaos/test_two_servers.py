@@ -111,25 +111,33 @@ def request(code, ledger, number, **more):
     }
 
 
-class Killer(threading.Thread):
-    """Kills one of two servers at random moments until told to leave."""
+class Killer:
+    """Kills one of the servers a random moment after some of the steps of a test.
 
-    def __init__(self, homes, chance, most):
-        super().__init__(daemon=True)
-        self.homes, self.chance, self.most = homes, chance, most
-        self.kills, self.done = 0, threading.Event()
+    By steps and not by the clock: on a slow machine no server would live long enough to serve.
+    """
 
-    def run(self):
-        while self.kills < self.most and not self.done.wait(self.chance.uniform(0.5, 3.0)):
-            try:
-                pid = json.loads((self.chance.choice(self.homes) / "server.json").read_text())[
-                    "pid"
-                ]
-                if "danlu.server" in Path(f"/proc/{pid}/cmdline").read_text():
-                    os.kill(pid, signal.SIGKILL)
-                    self.kills += 1
-            except (OSError, ValueError, KeyError):
-                continue  # between two servers
+    def __init__(self, homes, chance, often):
+        self.homes, self.chance, self.often = homes, chance, often
+        self.kills, self.timer = 0, threading.Timer(0, lambda: None)
+
+    def step(self):
+        if not self.timer.is_alive() and self.chance.random() < self.often:
+            self.timer = threading.Timer(self.chance.uniform(0.0, 1.0), self.kill)
+            self.timer.start()
+
+    def kill(self):
+        try:
+            pid = json.loads((self.chance.choice(self.homes) / "server.json").read_text())["pid"]
+            if "danlu.server" in Path(f"/proc/{pid}/cmdline").read_text():
+                os.kill(pid, signal.SIGKILL)
+                self.kills += 1
+        except (OSError, ValueError, KeyError):
+            return  # between two servers
+
+    def close(self):
+        if self.timer.is_alive():
+            self.timer.join()
 
 
 @tried(quick=40, long=1000, timeout=7200)
@@ -140,17 +148,17 @@ def test_each_job_is_started_exactly_once_by_servers_that_are_killed(
     clients = [both.client("one"), both.client("two")]
     code = both.upload(clients[0])
     ledger = tmp_path / "ledger"
-    killer = Killer([tmp_path / "one", tmp_path / "two"], chance, count // 6)
-    killer.start()
-    try:
-        jobs = [clients[n % 2].submit(request(code, ledger, n)) for n in range(count)]
-        for n, job in enumerate(jobs):
-            # Asked of the other server than the one it was given to.
-            jobs[n] = both.client(("two", "one")[n % 2]).wait(job["id"], timeout=600)
-            both.client(("one", "two")[n % 2]).hello()  # starts it again where it was killed
-    finally:
-        killer.done.set()
-        killer.join()
+    killer = Killer([tmp_path / "one", tmp_path / "two"], chance, often=1 / 8)
+    jobs = []
+    for n in range(count):
+        jobs.append(clients[n % 2].submit(request(code, ledger, n)))
+        killer.step()
+    for n, job in enumerate(jobs):
+        # Asked of the other server than the one it was given to.
+        both.client(("one", "two")[n % 2]).hello()  # starts it again where it was killed
+        jobs[n] = both.client(("two", "one")[n % 2]).wait(job["id"], timeout=600)
+        killer.step()
+    killer.close()
 
     started = Counter(ledger.read_text().split())
     ran_by = Counter(job["runs_on"] for job in jobs)
@@ -218,6 +226,10 @@ def test_jobs_go_on_while_the_database_is_away(servers, tmp_path, postgres):
     queued = client.submit(request(code, ledger, 2))
     wait_until(lambda: ledger.exists() and len(ledger.read_text().split()) == 2)
 
+    known = "".join(_environments(tmp_path / "one", job["id"]) for job in jobs)
+    assert "DANLU_HOME" in known
+    assert PASSWORD not in known
+
     postgres.stop()
     try:
         answer = _ask(both.home("one"), f"/v1/jobs/{jobs[0]['id']}")
@@ -237,6 +249,13 @@ def test_jobs_go_on_while_the_database_is_away(servers, tmp_path, postgres):
     assert len(client.jobs()["jobs"]) == 4
     log = (tmp_path / "one" / "server.log").read_text()
     assert PASSWORD not in answer.text + log
+
+
+def _environments(home, job_id):
+    """What the agent and the script of a job have in their environments."""
+    agent = json.loads((home / "jobs" / job_id / "1" / "worker-0" / "agent.json").read_text())
+    pids = [agent["pid"], *marked(f"{job_id}/1/")]
+    return "".join(Path(f"/proc/{pid}/environ").read_text() for pid in pids)
 
 
 def _ask(settings, path):

@@ -16,6 +16,8 @@ from danlu.job.plan import Task
 log = logging.getLogger(__name__)
 
 AGENT = (sys.executable, "-m", "danlu.agent")
+# Imports without bytecode take seconds; and no agent has to do with the records.
+_NOT_FOR_AGENTS = ("PYTHONDONTWRITEBYTECODE", "DANLU_RECORDS_URL")
 Key = tuple[str, int, str]  # job, attempt, task
 
 
@@ -38,7 +40,7 @@ class Agents:
         self._command = tuple(command)
         self._wake = wake
         # Agents write bytecode, whatever the server was told: it pays for all that follow.
-        self._environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        self._environment = {k: v for k, v in os.environ.items() if k not in _NOT_FOR_AGENTS}
         born = self._command == AGENT
         self._nursery = Nursery(self._environment, nursery_command) if born else None
         self._processes: dict[Key, subprocess.Popen[bytes] | Born] = {}
