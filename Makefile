@@ -26,8 +26,9 @@ demo: install-tf  ## runs the example of each service that is there, and prints 
 test: check install-ray  ## everything but the long tests
 	$(BIN)/pytest -q -m "not long" -n $(JOBS) --dist loadgroup
 
-test-long: install-ray  ## many repetitions, chaos, the wheel in a clean environment
-	$(BIN)/pytest -q -m long
+test-long: install-ray  ## many repetitions, chaos, the wheel in a clean environment; writes docs/design/durability
+	CHAOS_RESULTS=docs/design/durability.json $(BIN)/pytest -q -m long
+	$(BIN)/python tests/durability_page.py
 
 check: install-dev  ## format, lint, types, who imports whom; no test is run
 	$(BIN)/ruff format --quiet --check .

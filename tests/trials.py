@@ -53,7 +53,7 @@ class Measured:
         print(json.dumps({"fault": fault, "seed": self._seed, **numbers}))
         if not os.environ.get(RESULTS):
             return
-        path = Path(os.environ[RESULTS])
+        path = ROOT / os.environ[RESULTS]
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         known[fault] = {
             "test": self._test.rpartition("[")[0] or self._test,
@@ -63,7 +63,8 @@ class Measured:
             "numbers": numbers,
         }
         fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        text = json.dumps(dict(sorted(known.items())), indent=1)
+        fresh.write_text(text + "\n", encoding="utf-8")
         fresh.replace(path)
 
 

@@ -110,7 +110,7 @@ def test_a_killed_trainer_goes_on_from_its_last_checkpoint(
         last, first = ledger.steps(1)[-1][0], ledger.steps(2)[0][0]
         lost.append(last - (first - 1))
         results += ledger.ends()
-    measured(f"F1 {style}", kills=count, interval=INTERVAL, most_steps_lost=max(lost), lost=lost)
+    measured(f"F1 {style}", kills=count, interval=INTERVAL, most_steps_lost=max(lost))
     assert all(0 <= steps <= INTERVAL for steps in lost)
     assert results == [exact_result()] * count
 
