@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import site
@@ -43,13 +44,20 @@ def _why_of_place(packages: Iterable[str], keras: bytes) -> str:
     if any(os.path.isdir(folder) and os.listdir(folder) for folder in packages):
         return "the task has packages of its own"
     home = os.path.expanduser("~")
-    if _read(os.path.join(home, KERAS)) not in (b"", keras):
+    if not _says_the_same(_read(os.path.join(home, KERAS)), keras):
         return f"~/{KERAS} is not as Keras writes it"
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     own = os.path.join(home, ".local", "lib", version, "site-packages")
     if site.ENABLE_USER_SITE and os.path.isdir(own):
         return f"{own} holds packages"
     return ""
+
+
+def _says_the_same(found: bytes, keras: bytes) -> bool:
+    try:
+        return not found or bool(json.loads(found) == json.loads(keras))
+    except ValueError:
+        return False
 
 
 def _why_of_names(launch: Mapping[str, Any], loaded: set[str]) -> str:
