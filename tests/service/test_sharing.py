@@ -338,6 +338,19 @@ def test_a_job_with_secrets_is_run_only_where_they_are(one, two, town, request_o
     assert one.executor.secrets[job.id] == {"KEY": "canary"}
 
 
+def test_secrets_that_come_while_a_server_tidies_up_are_kept(one, town, request_of, monkeypatch):
+    living, jobs = town.records.living(), []
+    with monkeypatch.context() as patch:
+        patch.setattr(one.service, "_wake", lambda: None)
+        jobs.append(one.service.submit(request_of, secrets={"KEY": "canary"}))
+        patch.setattr(town.records, "living", lambda: living)  # looked a moment before
+        one.supervisor._tidy_after_crash()
+
+    one.tick()
+
+    assert one.executor.secrets[jobs[0].id] == {"KEY": "canary"}
+
+
 def test_a_job_whose_secrets_are_gone_is_told_so(one, two, town, request_of):
     job = one.service.submit(request_of, secrets={"KEY": "canary"})
 

@@ -37,10 +37,12 @@ def check_secrets(request: Mapping[str, Any], values: Mapping[str, str]) -> list
 class SecretFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._given: set[str] = set()  # jobs this process was given secrets for
 
     def keep(self, job_id: str, secrets: Mapping[str, str]) -> None:
         if not secrets:
             return
+        self._given.add(job_id)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = self._path(job_id)
         temporary = target.with_suffix(".tmp")
@@ -58,13 +60,17 @@ class SecretFiles:
         return found
 
     def drop(self, job_id: str) -> None:
+        self._given.discard(job_id)
         self._path(job_id).unlink(missing_ok=True)
 
     def drop_all_but(self, living: Iterable[str]) -> None:
-        """Remove what a crash between two steps may have left."""
-        keep = {f"{job_id}.json" for job_id in living}
+        """Remove what a crash between two steps may have left.
+
+        What came while the living were counted is not a rest: a job has its secrets first.
+        """
+        keep = {*living, *self._given}
         for path in self._folder.glob("*"):
-            if path.name not in keep and not path.is_dir():
+            if path.stem not in keep and not path.is_dir():
                 path.unlink(missing_ok=True)
 
     def _path(self, job_id: str) -> Path:
