@@ -39,8 +39,6 @@ def why(launch: Mapping[str, Any], packages: Iterable[str], loaded: set[str], ke
 
 
 def _why_of_place(packages: Iterable[str], keras: bytes) -> str:
-    if len(os.listdir("/proc/self/task")) > 1:
-        return "the waiting process has several threads"
     if any(os.path.isdir(folder) and os.listdir(folder) for folder in packages):
         return "the task has packages of its own"
     home = os.path.expanduser("~")

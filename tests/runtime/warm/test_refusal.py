@@ -1,0 +1,103 @@
+"""Why a script gets a process of its own."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from danlu.agent.warm import _KERAS_3, _keras
+from danlu_runtime.activate import _comes_with_keras_2
+from danlu_runtime.warm import KERAS, refusal
+
+
+@pytest.fixture
+def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "code").mkdir()
+    return tmp_path / "code"
+
+
+def why(code: Path, *, keras: bytes = b"{}", packages=(), module: bool = False) -> str:
+    script = "trainer" if module else str(code / "train.py")
+    launch = {"run": script, "module": module, "sys_path": [], "code": str(code)}
+    return refusal.why(launch, packages, {"six", "numpy"}, keras)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("os.environ['TF_XLA_FLAGS'] = 'x'", "TF_XLA_FLAGS"),
+        ('os.environ.setdefault("KMP_AFFINITY", "none")', "KMP_AFFINITY"),
+        ("os.putenv('OMP_NUM_THREADS', '1')", "OMP_NUM_THREADS"),
+        ("run('TF_ENABLE_ONEDNN_OPTS=0 python x.py')", "TF_ENABLE_ONEDNN_OPTS"),
+        ("os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'", "TF_CPP_MIN_LOG_LEVEL"),
+        ("x['TF_CPP_MIN_LOG_LEVEL'] = '2'; y['TF_CPP_MIN_LOG_LEVEL']", "TF_CPP_MIN_LOG_LEVEL"),
+        ("os.environ['TF_CPP_MIN_LOG_LEVEL'] = '2'", ""),
+        ("os.environ['TF_CONFIG'] = '{}'", ""),
+        ("os.environ['PYTHONHASHSEED'] = '0'", ""),  # for the programs it starts
+        ("OMP_NUM_THREADS = 4", ""),
+        ("os.environ['MY_TF_DATA'] = '1'", ""),
+    ],
+)
+def test_code_that_may_set_a_variable_before_the_import(code: Path, text: str, named: str) -> None:
+    (code / "train.py").write_text(text, encoding="utf-8")
+    assert why(code) == (f"train.py names the variable {named}" if named else "")
+
+
+def test_a_variable_of_gpus_counts_where_there_are_some(
+    code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "os.environ['CUDA_VISIBLE_DEVICES'] = '0'"
+    (code / "train.py").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("danlu_runtime.gpus.is_there", lambda: False)
+    assert why(code) == ""
+    monkeypatch.setattr("danlu_runtime.gpus.is_there", lambda: True)
+    assert why(code) == "train.py names the variable CUDA_VISIBLE_DEVICES"
+
+
+@pytest.mark.parametrize("name", ["six.py", "numpy/__init__.py", "six.cpython-311.so"])
+def test_code_that_has_a_module_of_a_loaded_name(
+    code: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (code / name).parent.mkdir(exist_ok=True)
+    (code / name).touch()
+    expected = f"the code has a module {name.split('/')[0].split('.')[0]} of its own"
+    assert why(code) == expected
+    monkeypatch.chdir(code)
+    assert why(code, module=True) == expected
+
+
+def test_names_further_down_and_folders_that_are_no_packages_do_not_count(code: Path) -> None:
+    (code / "lib").mkdir()
+    (code / "lib/six.py").touch()
+    (code / "numpy").mkdir()
+    assert why(code) == ""
+
+
+def test_settings_of_keras_count_when_they_say_something_else(code: Path) -> None:
+    path = Path(os.environ["HOME"], KERAS)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"b": 1, "a": 2}', encoding="utf-8")
+    assert why(code, keras=b'{"a": 2,\n "b": 1}') == ""
+    assert why(code, keras=b"{}") == "~/.keras/keras.json is not as Keras writes it"
+    path.write_text("{", encoding="utf-8")
+    assert why(code) == "~/.keras/keras.json is not as Keras writes it"
+
+
+def test_packages_of_its_own(code: Path, tmp_path: Path) -> None:
+    (tmp_path / "packages").mkdir()
+    assert why(code, packages=[str(tmp_path / "packages")]) == ""
+    (tmp_path / "packages" / "x.py").touch()
+    assert why(code, packages=[str(tmp_path / "packages")]) == "the task has packages of its own"
+
+
+def test_more_code_than_can_be_looked_through(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refusal, "_MOST_FILES", 2)
+    for name in "abc":
+        (code / f"{name}.py").touch()
+    assert why(code) == "the code has more than 2 files"
+
+
+@pytest.mark.parametrize("version", ["0.12", "1.15.5", "2.0", "2.15.1", "2.16", "2.21.0", "3.0"])
+def test_agent_and_runtime_agree_on_what_comes_with_keras_2(version: str) -> None:
+    assert (_keras(version) < _KERAS_3) == _comes_with_keras_2(version)

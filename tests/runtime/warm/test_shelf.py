@@ -1,0 +1,139 @@
+"""What is loaded is out of sight until it is asked for; each test in a Python of its own."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PACKAGE = {
+    "changes/__init__.py": """
+        import os, sys, warnings
+        from changes import inner
+        os.environ["CHANGED"] = "1"
+        os.environ["FOR_A_MOMENT"] = "1"
+        import base64
+        del os.environ["FOR_A_MOMENT"]
+        warnings.filterwarnings("ignore", "first")
+        warnings.filterwarnings("ignore", "last", append=True)
+        class Finder:
+            def find_spec(*_): return None
+        sys.meta_path.append(Finder())
+        """,
+    "changes/inner.py": "import quopri",
+    "changes/other.py": "import changes",
+    "alone.py": "def late():\n    import changes.other",
+}
+BEFORE = """
+import _warnings, os, sys
+from danlu_runtime.warm.recording import Recording
+from danlu_runtime.warm.shelf import Shelf
+
+def state():
+    finders = [str(type(one)) for one in sys.meta_path]
+    return dict(os.environ), [str(one) for one in _warnings.filters], finders, set(sys.modules)
+
+amended = {}
+first = state()
+with Recording() as recording:
+    import changes, changes.other, alone
+    alone.late()
+loaded, then = changes, state()
+shelf = Shelf(recording, lambda name: name == "forgotten", amended)
+sys.meta_path.insert(0, shelf)
+os.environ.pop("CHANGED")
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path):
+    for name, text in PACKAGE.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+
+    def script(text: str) -> str:
+        path = tmp_path / "script.py"
+        path.write_text(BEFORE + textwrap.dedent(text), encoding="utf-8")
+        done = subprocess.run([sys.executable, path], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return script
+
+
+def test_a_process_looks_as_if_nothing_had_been_loaded(run):
+    script = """
+        sys.meta_path.remove(shelf)
+        now = state()
+        print([a == b for a, b in zip(now, first)], "changes" in now[3])
+        """
+    assert run(script) == "[True, True, True, True] False\n"
+
+
+def test_a_module_is_given_back_with_what_it_needs_and_what_it_changed(run):
+    script = """
+        import changes
+        sys.meta_path.remove(shelf)
+        now = state()
+        print(changes is loaded, "quopri" in now[3], "changes.other" in now[3], "alone" in now[3])
+        print([a == b for a, b in zip(now[:3], then)])
+        """
+    assert run(script) == "True True False False\n[True, True, True]\n"
+
+
+def test_what_only_a_function_asked_for_is_not_needed(run):
+    script = """
+        import alone
+        print("changes" in sys.modules)
+        alone.late()
+        print(sys.modules["changes"] is loaded, hasattr(loaded, "other"))
+        """
+    assert run(script) == "False\nTrue True\n"
+
+
+def test_a_part_of_a_package_is_out_of_sight_too(run):
+    script = """
+        import changes
+        print(hasattr(changes, "inner"), hasattr(changes, "other"))
+        from changes import other
+        print("changes.other" in sys.modules)
+        """
+    assert run(script) == "True False\nTrue\n"
+
+
+def test_a_module_is_given_back_once_and_then_loaded_as_ever(run):
+    script = """
+        import alone
+        first = alone
+        del sys.modules["alone"]
+        import alone
+        print(alone is first)
+        """
+    assert run(script) == "False\n"
+
+
+def test_a_namesake_that_comes_first_is_taken(run, tmp_path: Path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "alone.py").write_text("WHOSE = 'mine'", encoding="utf-8")
+    script = """
+        sys.path.insert(0, os.path.join(os.path.dirname(__file__), "mine"))
+        import alone
+        print(alone.WHOSE)
+        """
+    assert run(script) == "mine\n"
+
+
+def test_what_is_amended_is_asked_for_again(run):
+    script = """
+        asked = []
+        class Asked:
+            def find_spec(self, name, *_):
+                asked.append(name)
+        sys.meta_path.insert(0, Asked())
+        amended["changes.inner"] = True
+        import changes
+        print(asked, sys.modules["changes.inner"] is changes.inner)
+        """
+    assert run(script) == "['changes', 'changes.inner'] True\n"
