@@ -183,6 +183,25 @@ def test_outputs_of_a_failed_script_are_stored_too(bench):
     assert (bench.home / "store/buckets/bucket/out/half").exists()
 
 
+def test_a_lost_task_s_copy_of_an_output_does_not_replace_what_a_peer_wrote_since(bench, until):
+    """Two workers share an output: the chief writes checkpoints, the other only reads them."""
+    out = bench.home / "store/buckets/bucket/out"
+    out.mkdir(parents=True)
+    (out / "checkpoint").write_text("step 10")
+    idle = "print('up', flush=True)\n__import__('time').sleep(60)"
+    files = bench.plan(idle, attempt=2, push=(TRAIN_URL,))
+    agent = bench.start(files)
+    until(lambda: "up\n" in bench.log(files))
+    (out / "checkpoint").write_text("step 20")  # the chief
+    agent.kill()
+    agent.wait()
+    until(lambda: not bench.processes(2))
+
+    bench.run(bench.plan("pass", attempt=3, push=(TRAIN_URL,)))
+
+    assert (out / "checkpoint").read_text() == "step 20"
+
+
 def test_outputs_are_mirrored_while_the_script_runs(bench, until):
     files = bench.plan(
         f"import time\nopen('{OUT}/ckpt', 'w').write('1')\ntime.sleep(60)", push=(TRAIN_URL,)

@@ -3,8 +3,11 @@
 An archive is not: its output is made anew by every attempt.
 """
 
+import json
 import logging
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from danlu.agent.ending import Ending
@@ -13,6 +16,7 @@ from danlu.agent.report import Reporter, show_size
 from danlu.agent.workspace import Workspace
 from danlu.errors import NotFound
 from danlu.job.plan import Push
+from danlu.job.wire import from_wire, to_wire
 
 if TYPE_CHECKING:
     from danlu.storage.locate import Stores
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TIMES = 5
+_GIVEN = "given.json"
 
 
 class Restorer:
@@ -42,25 +47,50 @@ class Restorer:
             self._salvage(number, ending)
         again = task.attempt > 1
         wanted = [item for item in self._mirrored() if again or item.restore]
-        return {item.what: self._pull(item, ending) for item in wanted}
+        known = {item.what: self._pull(item, ending) for item in wanted}
+        self._remember(known)
+        return known
 
     def _salvage(self, attempt: int, ending: Ending) -> None:
-        """Save what a lost agent could not push; once, or it would replace what came later."""
+        """Save what a lost agent could not push; once, or it would replace what came later.
+
+        What it had been given itself is left out: a peer may have written newer since.
+        """
         from danlu.storage.trees import push
 
         workspace = self._workspace
-        task = workspace.task
-        mark = workspace.work / task.job_id / str(attempt) / task.name / "salvaged"
+        mark = self._own_folder(attempt) / "salvaged"
         if mark.exists() or not mark.parent.is_dir():
             return
+        given = self._given(attempt)
         for item in self._mirrored():
             folder = workspace.earlier(item.path, attempt)
             if folder.is_dir():
                 log.info("salvage attempt=%s what=%s folder=%s", attempt, item.what, folder)
                 progress = self._report.transfer(item.what, ending.check)
                 with ending.interruptible():
-                    push(folder, self._stores.at(item.uri), None, progress)
+                    push(folder, self._stores.at(item.uri), given.get(item.what), progress)
         mark.touch()
+
+    def _own_folder(self, attempt: int) -> Path:
+        task = self._workspace.task
+        return self._workspace.work / task.job_id / str(attempt) / task.name
+
+    def _remember(self, known: "Mapping[str, Manifest]") -> None:
+        """Keep what this attempt begins with, for the next one that must salvage it."""
+        folder = self._own_folder(self._workspace.task.attempt)
+        fresh = folder / f".{_GIVEN}"
+        fresh.write_text(json.dumps(to_wire(known)), encoding="utf-8")
+        os.replace(fresh, folder / _GIVEN)
+
+    def _given(self, attempt: int) -> "dict[str, Manifest]":
+        from danlu.storage.manifest import Manifest
+
+        try:
+            data = json.loads((self._own_folder(attempt) / _GIVEN).read_bytes())
+            return {what: from_wire(Manifest, each) for what, each in data.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
+            return {}  # it was given nothing, or the disk was full: all of it is its own
 
     def _mirrored(self) -> list[Push]:
         return [item for item in self._workspace.task.command.push if not item.pack]
