@@ -23,6 +23,7 @@ from danlu.service.keys import SecretFiles
 from danlu.service.supervisor import Supervisor
 from danlu.settings import Secret, Settings, load
 from danlu.storage.locate import Stores
+from danlu.storage.removal import remove
 from danlu.testing.clockwork import ClockworkExecutor
 
 TOKEN = "a-token-for-tests"
@@ -61,6 +62,14 @@ def platform(settings: Settings, treasure: Treasure) -> Iterator[Platform]:
 @pytest.fixture
 def app(platform: Platform, settings: Settings) -> object:
     return create_app(platform, settings, Auth(token=Secret(TOKEN)))
+
+
+@pytest.fixture
+def tidy(tmp_path: Path) -> Iterator[Path]:
+    """A folder whose trees are so deep that pytest itself would fall over them at its end."""
+    yield tmp_path
+    for path in tmp_path.iterdir():
+        remove(path)
 
 
 @pytest.fixture

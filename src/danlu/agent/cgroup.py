@@ -11,6 +11,8 @@ import os
 import time
 from pathlib import Path
 
+from danlu.storage.walking import walk, walk_up
+
 log = logging.getLogger(__name__)
 
 _STALE = 3600.0  # an agent that has made its group holds it a moment later
@@ -28,7 +30,7 @@ class ControlGroup:
 
     def pids(self) -> set[int]:
         found: set[int] = set()
-        for path, _, _ in os.walk(self.folder):  # a script may make groups of its own below
+        for path, _, _ in walk(self.folder):  # a script may make groups of its own below
             found |= {int(pid) for pid in _read(Path(path, "cgroup.procs")).split()}
         return found
 
@@ -51,7 +53,7 @@ class ControlGroup:
         if self._held is not None:
             os.close(self._held)
             self._held = None
-        for path, _, _ in os.walk(self.folder, topdown=False):
+        for path, _, _ in walk_up(self.folder):
             try:
                 os.rmdir(path)
             except OSError as error:

@@ -17,6 +17,7 @@ from danlu.errors import PlatformError
 from danlu.job.curves import Curves
 from danlu.job.plan import Push
 from danlu.job.wire import from_wire
+from danlu.storage.walking import walk
 
 if TYPE_CHECKING:
     import subprocess
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 _READER = (sys.executable, "-m", "danlu.summaries")
 _ENTRIES = 20_000  # of the outputs are looked at
 _MOST = 200
+_DEEPEST = 50
 _TRIES = 3
 
 
@@ -35,7 +37,7 @@ def find_event_files(outputs: Mapping[Push, Path]) -> list[tuple[str, str]]:
     left = _ENTRIES
     for item, folder in outputs.items():
         before = f"{item.what}/" if len(outputs) > 1 else ""
-        for path, folders, names in os.walk(folder):
+        for path, folders, names in walk(folder, deepest=_DEEPEST):
             folders.sort()
             left -= len(folders) + len(names)
             run = os.path.normpath(before + os.path.relpath(path, folder))

@@ -15,7 +15,7 @@ from danlu.agent.ending import Ending, Interrupted
 from danlu.agent.pack import Packer
 from danlu.agent.pump import JobLog
 from danlu.agent.report import Reporter
-from danlu.errors import DanluError
+from danlu.errors import DanluError, Refused
 from danlu.job.plan import Push
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Mirror:
 
         Raises:
             Interrupted: the task shall not write any more.
+            Refused: all is stored but what the store can never keep.
             DanluError, OSError: it could not be done; the last error.
         """
         self.close()
@@ -85,6 +86,8 @@ class Mirror:
             try:
                 self._push_all(final=True)
                 return
+            except Refused:
+                raise  # no further try could make a name another one
             except (DanluError, OSError) as error:
                 if self._clock() + pause > deadline:
                     raise

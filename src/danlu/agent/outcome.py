@@ -9,7 +9,7 @@ from danlu.agent.pump import JobLog
 from danlu.agent.redact import Redactor
 from danlu.agent.report import show_size
 from danlu.agent.verdict import full_disk, last_lines
-from danlu.errors import DanluError, StorageError, Unavailable
+from danlu.errors import DanluError, Refused, StorageError, Unavailable
 from danlu.job.state import Reason
 from danlu.job.status import Failure, Outcome
 from danlu.taskdir.box import Box
@@ -52,7 +52,8 @@ def without_room(path: str, failure: Failure | None) -> Verdict:
 
 def push_failed(verdict: Verdict, error: DanluError | OSError) -> Verdict:
     """A script's own failure is never hidden by that of its push."""
-    found = failed(Reason.STORE_UNAVAILABLE, error)
+    refused = isinstance(error, Refused)
+    found = failed(Reason.OUTPUTS_REFUSED if refused else Reason.STORE_UNAVAILABLE, error)
     detail = f"Outputs could not be stored: {error}"
     if verdict.failure is not None:
         return replace(verdict, failure=replace(verdict.failure, detail=detail))

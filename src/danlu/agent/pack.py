@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from danlu.agent.pump import JobLog
 from danlu.agent.workspace import remove
-from danlu.errors import StorageError
+from danlu.errors import Refused, StorageError
 from danlu.job.plan import Push
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def pack(source: Path, archive: Path, check: Callable[[], None]) -> int:
 
     folder = os.path.realpath(source)
     found = scan(folder, warn=True)
+    if found.refused:
+        raise Refused(f"The output cannot be packed: {'; '.join(found.refused)}.")
     with (
         open(archive, "wb") as raw,
         # The lightest: weights hardly get smaller, and a job waits for this.

@@ -19,6 +19,7 @@ from danlu.settings import Settings
 from danlu.storage.cache import ContentCache
 from danlu.storage.cluster import jobs_place
 from danlu.storage.removal import remove
+from danlu.storage.walking import walk_up
 from danlu.taskdir import handover
 from danlu.taskdir.files import TaskDir
 from danlu.taskdir.handover import Handover
@@ -28,7 +29,14 @@ from danlu.taskdir.store import StoreCarrier
 log = logging.getLogger("danlu.agent")
 
 # Ended so, a task may hold outputs that reached no store: the next attempt may find them here.
-_UNSAFE = frozenset({Reason.STORE_UNAVAILABLE, Reason.DISK_FULL, Reason.PLATFORM_FAILED})
+_UNSAFE = frozenset(
+    {
+        Reason.STORE_UNAVAILABLE,
+        Reason.OUTPUTS_REFUSED,
+        Reason.DISK_FULL,
+        Reason.PLATFORM_FAILED,
+    }
+)
 _LEFT_OVER = 7 * 24 * 3600.0  # seconds until nobody comes back for the scratch of a lost task
 
 
@@ -88,7 +96,7 @@ def tidy(files: TaskDir, settings: Settings, job_id: str) -> None:
 
 def _remove_empty(job: Path) -> None:
     """Remove the folders of a job that hold nothing any more."""
-    for folder, _, _ in os.walk(job, topdown=False):
+    for folder, _, _ in walk_up(job):
         try:
             os.rmdir(folder)
         except OSError:

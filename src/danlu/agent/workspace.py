@@ -8,6 +8,7 @@ packed/     archives of outputs on their way to the store
 reserve     room to tell how it ended when the disk is full
 """
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -126,12 +127,11 @@ def within(path: str, folder: str) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder whatever the modes inside: an overlay leaves directories nobody may read."""
-    import shutil  # on use: it brings the compressors along
+    """Remove a folder whatever the modes inside: an overlay leaves directories nobody may read.
 
-    for path, folders, _ in os.walk(folder):
-        for name in folders:
-            child = os.path.join(path, name)
-            if not os.path.islink(child):
-                os.chmod(child, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
+    What cannot be removed stays: whoever removes the job tries again.
+    """
+    from danlu.storage.removal import remove as remove_all
+
+    with contextlib.suppress(OSError):
+        remove_all(folder)

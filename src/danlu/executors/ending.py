@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from danlu.job.status import Agent
+from danlu.storage.walking import walk, walk_up
 from danlu.taskdir.process import alive, has_mark, marked
 
 
@@ -49,14 +50,16 @@ def _end_group(folder: str) -> bool:
 
 
 def _remove_groups(group: Path) -> None:
-    for folder, _, _ in os.walk(group, topdown=False):
+    for folder, _, _ in walk_up(group):
         with contextlib.suppress(OSError):
             os.rmdir(folder)
 
 
 def _members(group: Path) -> Iterator[int]:
-    for listing in group.rglob("cgroup.procs"):
-        yield from (int(pid) for pid in listing.read_text().split())
+    for folder, _, _ in walk(group):
+        with contextlib.suppress(OSError):
+            listed = Path(folder, "cgroup.procs").read_text()
+            yield from (int(pid) for pid in listed.split())
 
 
 def _is_member(pid: int, group: Path) -> bool:

@@ -48,6 +48,7 @@ class Reason(str, Enum):
     FETCH_FAILED = "fetch_failed"  # code or data are not there, or broken
     PREPARE_FAILED = "prepare_failed"  # the place could not be made ready
     STORE_UNAVAILABLE = "store_unavailable"  # bytes could not be read or written for minutes
+    OUTPUTS_REFUSED = "outputs_refused"  # the script wrote what its store can never keep
     AGENT_LOST = "agent_lost"  # no heartbeat, or its process is gone
     PLATFORM_FAILED = "platform_failed"  # a fault of ours
 

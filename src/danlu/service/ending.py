@@ -22,7 +22,13 @@ _ENDED = tuple(state for state in JobState if state.final)
 
 # Ended so, a task may hold outputs that reached no store: they stay until the job is removed.
 _UNSAFE = frozenset(
-    {Reason.STORE_UNAVAILABLE, Reason.AGENT_LOST, Reason.DISK_FULL, Reason.PLATFORM_FAILED}
+    {
+        Reason.STORE_UNAVAILABLE,
+        Reason.OUTPUTS_REFUSED,
+        Reason.AGENT_LOST,
+        Reason.DISK_FULL,
+        Reason.PLATFORM_FAILED,
+    }
 )
 
 

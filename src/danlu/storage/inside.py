@@ -14,6 +14,7 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 CHUNK = 1 << 20
+DEEPEST = 200  # folders in each other that are looked into
 NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from danlu.errors import StorageError
 from danlu.storage.api import Entry
-from danlu.storage.inside import NOT_THERE, contains
+from danlu.storage.inside import DEEPEST, NOT_THERE, contains
 from danlu.storage.names import OBJECT, Names, is_temporary
 
 log = logging.getLogger(__name__)
@@ -62,6 +62,11 @@ class Listing:
     def _folder(
         self, path: str, folder: str | None, prefix: str, above: tuple[str, ...]
     ) -> Iterator[Entry]:
+        if len(above) > DEEPEST:
+            raise StorageError(
+                f"{self.root!r} holds folders over {DEEPEST} deep in each other.",
+                hint="Remove them, or name a folder further down.",
+            )
         found = _names(path)
         if found is None:
             return

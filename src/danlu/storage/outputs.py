@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from danlu.storage.hands import ONE_REQUEST
-from danlu.storage.inside import contains, real_path
+from danlu.storage.inside import DEEPEST, contains, real_path
 from danlu.storage.names import is_temporary
 
 log = logging.getLogger(__name__)
@@ -29,10 +29,31 @@ class Unsteady(Exception):
     """A file vanished, shrank or cannot be read now: to be taken next time."""
 
 
-@dataclass(frozen=True)
+MOST_FILES = 1_000_000
+MOST_LINKS = 1_000  # to folders: a few that lead to each other make more paths than memory holds
+
+
+@dataclass
 class Scan:
+    """``refused``: sentences on what was left out because there is no end of it."""
+
     files: dict[str, Seen] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)  # empty ones
+    refused: dict[str, None] = field(default_factory=dict)
+    links: int = 0
+
+    def has_room(self, depth: int, *, link: bool) -> bool:
+        """Tell whether one more folder is looked into; say why not."""
+        self.links += link
+        if depth > DEEPEST:
+            self.refused[f"files lie over {DEEPEST} folders deep"] = None
+        elif self.links > MOST_LINKS and link:
+            self.refused[f"over {MOST_LINKS:,} links to folders lead to ever more files"] = None
+        elif len(self.files) >= MOST_FILES:
+            self.refused[f"there are over {MOST_FILES:,} files"] = None
+        else:
+            return True
+        return False
 
 
 def scan(folder: str, *, warn: bool) -> Scan:
@@ -59,7 +80,8 @@ def _scan(path: str, at: str, above: tuple[str, ...], found: Scan, warn: bool) -
         except OSError:
             continue  # vanished, or a link to nothing
         if stat.S_ISDIR(status.st_mode):
-            _scan(real, f"{name}/", (*above, real), found, warn)
+            if found.has_room(len(above), link=entry.is_symlink()):
+                _scan(real, f"{name}/", (*above, real), found, warn)
             empty = False
         elif stat.S_ISREG(status.st_mode):
             found.files[name] = seen(status)

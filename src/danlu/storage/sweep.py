@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from danlu.storage.names import is_temporary
+from danlu.storage.walking import walk
 
 _STALE = 60.0  # seconds: a writer needs a moment to take the lock of its new file
 
@@ -23,7 +24,7 @@ def left_over(root: Path, older: float = _STALE) -> list[str]:
 
 
 def _left_over(root: Path, older: float, *, remove: bool) -> Iterator[str]:
-    for path, _, files in os.walk(root):
+    for path, _, files in walk(root):
         for name in files:
             file = os.path.join(path, name)
             if is_temporary(name) and _is_stale(file, max(older, _STALE), remove):
@@ -32,7 +33,8 @@ def _left_over(root: Path, older: float, *, remove: bool) -> Iterator[str]:
 
 def _is_stale(path: str, older: float, remove: bool) -> bool:
     with contextlib.suppress(OSError):
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        # O_NONBLOCK: a script may have put a pipe there, and nobody ever writes to it.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if time.time() - os.fstat(handle).st_mtime > older:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -6,13 +6,13 @@ files only. Nothing at the target is ever removed.
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from danlu.errors import NotFound, StorageError
+from danlu.errors import NotFound, Refused, StorageError
 from danlu.storage.api import Entry, Storage
 from danlu.storage.arrival import CHUNK, TRIES, Arrival, Changed
 from danlu.storage.etags import matches
@@ -25,6 +25,7 @@ from danlu.storage.order import publish_order, rank, refers, unfinished
 from danlu.storage.outputs import Output, Scan, Seen, Unsteady, scan
 
 _FRESH = 100_000_000  # nanoseconds
+_SHOWN = 3
 
 
 def pull(location: Location, to: Path, progress: Progressing | None = None) -> Manifest:
@@ -125,16 +126,24 @@ def push(
     Raises:
         StorageError: the location does not keep what was written, or, when ``final``, a file
             could not be read or kept changing.
+        Refused: when ``final``, all is stored but what the location can never keep.
     """
     for left in reversed(range(TRIES if final else 1)):
         mirror = _Mirror(folder, location, known or Manifest(), final=final)
         known = mirror.run(progress)
+        if mirror.refused and final:
+            raise Refused(f"The store cannot keep all of it: {_listed(mirror.refused)}.")
         if not mirror.problems or not final:
             return known
         if not left:
             problems = "; ".join(mirror.problems.values())
             raise StorageError(f"Outputs could not be read to their end: {problems}.")
     raise AssertionError("unreachable")
+
+
+def _listed(sentences: Sequence[str]) -> str:
+    more = len(sentences) - _SHOWN
+    return "; ".join(sentences[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
 class _Mirror:
@@ -149,11 +158,13 @@ class _Mirror:
         self._hands = hands(location.storage)
         self._there: dict[str, Entry] = {}
         self.problems: dict[str, str] = {}
+        self.refused: list[str] = []
 
     def run(self, progress: Progressing | None) -> Manifest:
         # First what refers, then the rest: what it refers to was there before it was seen.
         before = scan(self._folder, warn=False).files
         found = scan(self._folder, warn=self._final)
+        self.refused += found.refused
         new = self._new(found)
         self._look_at_location(new)
         tally = Tally(sum(found.files[path].size for path in new), progress)
@@ -170,8 +181,14 @@ class _Mirror:
                 share(some, take, count)
         for path in found.folders:
             if path not in self._known.folders:
-                self._storage.write(f"{self._prefix}{path}/", b"")
+                self._keep_folder(path)
         return Manifest(marks, tuple(found.folders))
+
+    def _keep_folder(self, path: str) -> None:
+        try:
+            self._storage.write(f"{self._prefix}{path}/", b"")
+        except Refused as error:
+            self.refused.append(error.message.rstrip("."))
 
     def _look_at_location(self, new: list[str]) -> None:
         """Learn what is there already, when nothing is known: an earlier attempt was killed."""
@@ -200,6 +217,9 @@ class _Mirror:
                 return self._store(path, output, tally)
         except Unsteady as reason:
             self.problems[path] = str(reason)
+            return None
+        except Refused as error:
+            self.refused.append(error.message.rstrip("."))
             return None
 
     def _store(self, path: str, output: Output, tally: Tally) -> Mark:
