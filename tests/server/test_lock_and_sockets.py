@@ -10,7 +10,14 @@ from danlu.errors import Conflict, Refused
 from danlu.server.guard import Auth, check_bind
 from danlu.server.idle import Idle
 from danlu.server.lock import HomeLock
-from danlu.server.sockets import Address, open_tcp, open_unix, parse_address, private_folder
+from danlu.server.sockets import (
+    Address,
+    open_tcp,
+    open_unix,
+    parse_address,
+    private_folder,
+    url_for_others,
+)
 
 HOLD = """
 import sys
@@ -125,6 +132,13 @@ def test_an_address_is_a_host_and_a_port(text, address, url):
     assert parse_address(text) == address
     assert str(address) == text
     assert address.url == url
+
+
+@pytest.mark.parametrize("bound", ["0.0.0.0:9420", "[::]:9420"])
+def test_other_machines_reach_a_server_of_every_address_by_its_name(bound):
+    assert url_for_others(bound) == f"http://{socket.gethostname()}:9420"
+    assert url_for_others("10.0.0.5:9420") == "http://10.0.0.5:9420"
+    assert url_for_others("") == ""
 
 
 @pytest.mark.parametrize("text", ["", "box", ":1", "box:", "box:x", "box:65536", "box:-1"])

@@ -1,6 +1,7 @@
 """Several servers on one store of records: who moves which job. Their clocks are the test's."""
 
 import json
+import socket
 from dataclasses import dataclass, field
 
 import pytest
@@ -403,6 +404,21 @@ def test_what_another_server_has_is_told_with_its_address(one, two, town, reques
         assert caught.value.hint == "Ask there: DANLU_SERVER=http://two:9420"
     with pytest.raises(Elsewhere):
         one.service.raw_log(job.id, "worker-0")
+
+
+@pytest.mark.parametrize(("host", "told"), [("elsewhere", ""), ("", "http://127.0.0.1:9420")])
+def test_an_address_that_means_this_machine_is_no_address_of_another(
+    one, two, town, request_of, host, told
+):
+    job = two.service.submit(request_of)
+    two.tick()
+    own = host or socket.gethostname()
+    town.records.take("two", LEASE, host=own, executor="local", url="http://127.0.0.1:9420")
+
+    with pytest.raises(Elsewhere) as caught:
+        one.service.lines(job.id)
+
+    assert caught.value.url == told
 
 
 def test_an_ended_job_is_removed_where_it_ran_or_where_nobody_can(one, two, town, request_of):
