@@ -21,18 +21,27 @@ log = logging.getLogger(__name__)
 
 NEEDED = 2 * GiB  # of free memory; one process takes a quarter of a GiB of its own
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_STALE = 7 * 86400.0  # seconds after which a wish is forgotten
+_STALE = 3600.0  # seconds after which a wish is forgotten
+_LOYAL = 300.0  # seconds in which a process that was of use is not given up for another
 
 
 class WaitingProcesses:
-    """Not for several threads. At most ``most`` are kept, those that were wished for last."""
+    """Not for several threads. At most ``most`` are kept, those that were wished for last.
+
+    Where jobs of two kinds take turns, the first kind stays: loading costs as much as a cold start.
+    """
 
     def __init__(
-        self, home: Path, most: int, free_memory: Callable[[], int] = lambda: free_memory()
+        self,
+        home: Path,
+        most: int,
+        free_memory: Callable[[], int] = lambda: free_memory(),
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._folder = home / FOLDER
         self._most = most
         self._free_memory = free_memory
+        self._clock = clock
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._failed: set[str] = set()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -48,7 +57,7 @@ class WaitingProcesses:
         for key in [key for key in self._running if key not in wishes]:
             self._end(key)
         for key, wanted in wishes.items():
-            if key not in self._running and key not in self._failed:
+            if key not in self._running:
                 if self._free_memory() >= NEEDED:
                     self._start(key, wanted)
                 return
@@ -61,19 +70,22 @@ class WaitingProcesses:
             self._end(key)
 
     def _wishes(self) -> dict[str, Wanted]:
-        """Return the newest, by key."""
-        found: list[tuple[float, str, Wanted]] = []
+        """Return those to be granted, by key."""
+        found: list[tuple[bool, float, str, Wanted]] = []
         for path in self._folder.glob("*.json"):
+            if path.stem in self._failed:
+                continue
             try:
-                when = path.stat().st_mtime
-                if time.time() - when > _STALE:
+                age = self._clock() - path.stat().st_mtime
+                if age > _STALE:
                     path.unlink()
                     continue
-                found.append((when, path.stem, Wanted.load(path.read_bytes())))
+                loyal = path.stem in self._running and age < _LOYAL
+                found.append((not loyal, age, path.stem, Wanted.load(path.read_bytes())))
             except (OSError, ValueError) as error:
                 log.info("wish passed over path=%s error=%s", path, error)
-        found.sort(key=lambda wish: -wish[0])
-        return {key: wanted for _, key, wanted in found[: self._most]}
+        found.sort(key=lambda wish: wish[:2])
+        return {key: wanted for _, _, key, wanted in found[: self._most]}
 
     def _start(self, key: str, wanted: Wanted) -> None:
         self._running[key] = subprocess.Popen(

@@ -1,7 +1,7 @@
 """The waiting process: it listens, forks and knows nothing of any task.
 
 It runs no code of a user's and has one thread when it forks. It leaves when the server does, which
-holds the other end of a pipe.
+holds the other end of a pipe, or when nobody has asked for long.
 """
 
 import contextlib
@@ -22,6 +22,7 @@ from danlu_runtime.warm.keeper import keep
 from danlu_runtime.warm.recording import Recording
 
 _PATIENCE = 5.0  # seconds for an agent to say what it wants
+_IDLE = 1800.0  # seconds
 
 
 def serve(folder: str, key: str, server: int, recording: Recording, keras: bytes) -> str:
@@ -34,7 +35,8 @@ def serve(folder: str, key: str, server: int, recording: Recording, keras: bytes
     polled.register(server, 0)  # told only that nobody holds the other end
     polled.register(listening.fileno(), select.POLLIN)
     while True:
-        if any(handle == server for handle, _ in polled.poll()):
+        told = [handle for handle, _ in polled.poll(_IDLE * 1000)]
+        if not told or server in told:
             os._exit(0)
         connection, _ = listening.accept()
         try:
