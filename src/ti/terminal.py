@@ -6,6 +6,8 @@ import threading
 from importlib import import_module
 from typing import Any, TextIO
 
+from danlu.job.harmless import harmless
+
 _CLEAR = "\r\x1b[2K"
 
 
@@ -43,7 +45,7 @@ class Terminal:
         with self._lock:
             if not self._notebook:
                 self._draw("")
-            self._out.write(text + "\n")
+            self._out.write((harmless(text) if self._out.isatty() else text) + "\n")
             self._out.flush()
 
     def move(self, text: str) -> None:
@@ -57,7 +59,7 @@ class Terminal:
             self._show_in_cell(text)
         elif text or self._shown:
             before = _CLEAR if self._shown else ""
-            text = text[: shutil.get_terminal_size().columns - 1]
+            text = harmless(text)[: shutil.get_terminal_size().columns - 1]
             self._err.write(before + text)
             self._err.flush()
         self._shown = text

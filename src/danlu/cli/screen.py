@@ -11,6 +11,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from danlu.job.harmless import harmless
 from danlu.words import say
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
@@ -87,7 +88,7 @@ class Screen:
         """Show ``text`` on the line that rewrites itself; empty text takes it away."""
         with self._lock:
             if text or self._moving:
-                self.err.write(CLEAR + text)
+                self.err.write(CLEAR + harmless(text).replace("\n", " "))
                 self.err.flush()
             self._moving = bool(text)
 
@@ -97,7 +98,7 @@ class Screen:
                 self.err.write(CLEAR)
                 self.err.flush()
                 self._moving = False
-            stream.write(text)
+            stream.write(harmless(text) if stream.isatty() else text)
             stream.flush()
 
     def _colors(self, stream: TextIO) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from danlu.errors import DanluError, PlatformError
+from danlu.job.harmless import one_line
 from danlu.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -79,9 +80,17 @@ class _Starter:
             self._handle = -1
 
 
+class _OneLine(logging.Formatter):
+    """What people send is in some messages: none of it may look like a line of ours."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = one_line(record.message)
+        return super().formatMessage(record)
+
+
 def _log_to_stderr() -> None:
     handler = logging.StreamHandler()
-    formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(name)s %(message)s")
+    formatter = _OneLine("%(asctime)sZ %(levelname)s %(name)s %(message)s")
     formatter.converter = time.gmtime
     handler.setFormatter(formatter)
     logging.basicConfig(level=logging.INFO, handlers=[handler])
