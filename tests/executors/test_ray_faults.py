@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.errors import ExecutorError, InvalidJob, NoCapacity, Unavailable
+from danlu.errors import ExecutorError, InvalidJob, NoCapacity, Refused, Unavailable
 from danlu.executors.ray.access import Access
 from danlu.executors.ray.executor import Patience, RayExecutor
 from danlu.executors.ray.link import Link
@@ -302,6 +302,28 @@ def test_a_store_that_does_not_answer_is_looked_at_again_later(settings, link):
 
     with pytest.raises(Unavailable, match="did not answer"):
         executor.reserve("a-job", [Role("worker")])
+
+
+def test_room_is_given_back_as_soon_as_the_cluster_answers_again(bench, link, open_link):
+    tasks_of(bench, ["", ""])
+    cut_off = [True]
+    link.call, real = (lambda *a, **k: _unless(cut_off[0], real, a, k)), link.call
+
+    bench.executor.release(bench.job_id)
+    cut_off[0] = False
+
+    assert list(bench.executor.held()) == []
+
+
+def _unless(cut_off, call, words, named):
+    if cut_off:
+        raise Unavailable("the cluster does not answer")
+    return call(*words, **named)
+
+
+def test_a_store_that_cannot_be_written_is_told_at_once(settings, link):
+    with pytest.raises(Refused, match="There is no bucket 'nobody'"):
+        RayExecutor(replace(settings, cluster_store="s3://nobody/x"), link=link)
 
 
 def test_a_lost_node_loses_its_task_and_the_next_attempt_runs_elsewhere(bench, cluster):

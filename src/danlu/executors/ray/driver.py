@@ -28,8 +28,7 @@ class Answering:
         self._sending = threading.Lock()
         self._cluster: Cluster | None = None
 
-    def answer(self, line: bytes) -> None:
-        asked = json.loads(line)
+    def answer(self, asked: dict[str, Any]) -> None:
         try:
             said = {"answer": self._do(asked["call"], asked["with"])}
         except DanluError as error:
@@ -59,14 +58,18 @@ def main(handle: int) -> None:
     pool = ThreadPoolExecutor(_AT_ONCE)
     with wire.makefile("rb") as lines:
         for line in lines:
-            pool.submit(_answer_or_leave, answering, line)
+            asked = json.loads(line)
+            if asked["call"] == "connect":  # here: Ray takes signals in a main thread only
+                _answer_or_leave(answering, asked)
+            else:
+                pool.submit(_answer_or_leave, answering, asked)
     # The server is gone. Ray's own farewell takes seconds and is of no use: all has a name.
     os._exit(0)
 
 
-def _answer_or_leave(answering: Answering, line: bytes) -> None:
+def _answer_or_leave(answering: Answering, asked: dict[str, Any]) -> None:
     try:
-        answering.answer(line)
+        answering.answer(asked)
     except OSError:
         os._exit(0)  # nobody listens any more
 

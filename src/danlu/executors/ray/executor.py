@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from danlu.errors import ExecutorError, InvalidJob, NoCapacity
+from danlu.errors import ExecutorError, InvalidJob, NoCapacity, Unavailable
 from danlu.executors.api import Capacity, Node
 from danlu.executors.ray.access import find_access
 from danlu.executors.ray.fitting import faults, spread
@@ -68,6 +68,7 @@ class RayExecutor:
         self._watching = Watching(self._link, self._files, clock)
         self._stopping = Stopping(self._link, self._watching, self._files, clock)
         self._begun: set[tuple[str, int, str]] = set()
+        self._owed: set[str] = set()  # jobs whose room is to be given back
         self._nodes: tuple[float, list[Node]] = (-_RECENT, [])
         self._starting = threading.Lock()
 
@@ -96,6 +97,7 @@ class RayExecutor:
     def reserve(
         self, job_id: str, roles: Sequence[Role], attempt: int | None = None
     ) -> Sequence[Place]:
+        self._give_back()
         found: dict[str, Any] = self._link.call(
             "reserve",
             self._patience.room + self._patience.holders + 30.0,
@@ -165,11 +167,17 @@ class RayExecutor:
             return all([self._stopping.end(task, grace, why) for task in tasks])
 
     def release(self, job_id: str) -> None:
-        self._link.call("release", job_id=job_id)
+        """Give the room back; where the cluster does not answer now, as soon as it does."""
         self._watching.forget(job_id)
         self._begun = {key for key in self._begun if key[0] != job_id}
+        self._owed.add(job_id)
+        try:
+            self._give_back()
+        except Unavailable as error:
+            log.warning("release later job=%s because=%s", job_id, error.message)
 
     def held(self) -> Sequence[str]:
+        self._give_back()
         found: list[str] = self._link.call("held")
         return found
 
@@ -183,6 +191,11 @@ class RayExecutor:
         self.release(job_id)
         with telling():
             self._directories.remove(job_id)
+
+    def _give_back(self) -> None:
+        for job_id in list(self._owed):
+            self._link.call("release", job_id=job_id)
+            self._owed.discard(job_id)
 
     def _lay_down(self, task: Task, secrets: Mapping[str, str]) -> bool:
         """Write the plan of a task; False where it is not to be started (again)."""

@@ -33,6 +33,7 @@ from danlu.taskdir.process import started
 
 _PORT = 6379
 _PATIENCE = 120.0
+_TRIES = 3  # Ray gives its own processes 30 seconds, which a busy machine may not have
 _LEAVING = 15.0
 LOOPBACK = "127.0.0.2"  # not 127.0.0.1: Ray makes another address of that
 
@@ -80,11 +81,17 @@ def start_head(settings: Settings, host: str) -> Head:
     address = host_of(host)
     port = _port(address, before)
     folder = runtime_folder(os.environ) / f"ray-{_name(settings)}"
-    _end_rest(folder)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700, parents=True)
     _make_token(settings)
-    head = _spawn(settings, address, port, folder)
+    for tries_left in reversed(range(_TRIES)):
+        _end_rest(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700, parents=True)
+        try:
+            head = _spawn(settings, address, port, folder)
+            break
+        except Unavailable as error:
+            if not tries_left or "timed out" not in error.message:
+                raise
     _write(head_file(settings), json.dumps(asdict(head)))
     return head
 

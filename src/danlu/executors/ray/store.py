@@ -1,23 +1,42 @@
 """The task directories of a cluster's jobs, in the store that all its nodes reach."""
 
 import contextlib
+import logging
 from collections.abc import Iterator, Sequence
 
-from danlu.errors import StorageError, Unavailable
+from danlu.errors import Refused, StorageError, Unavailable
 from danlu.settings import Settings
 from danlu.storage.cluster import jobs_place
+from danlu.storage.s3_faults import Unreachable
 from danlu.taskdir.store import Objects, StoreCarrier
+
+log = logging.getLogger(__name__)
 
 
 class Directories:
     def __init__(self, settings: Settings) -> None:
-        """Raises: Refused where the settings name no store that every node reaches."""
+        """Raises: Refused where the settings name no store that every node reaches, or writes."""
         self._place = jobs_place(settings)
+        self._check()
 
     @property
     def canonical(self) -> str:
         """The same text for all who keep their jobs in this place."""
         return self._place.canonical
+
+    def _check(self) -> None:
+        """Write and remove something: what is set wrong is told now, and not by jobs that wait."""
+        key = f"{self._place.prefix}.danlu-write-check"
+        try:
+            self._place.storage.write(key, b"")
+            self._place.storage.delete(key)
+        except Unreachable as error:
+            log.warning("store away place=%s error=%s", self._place.uri, error.message)
+        except StorageError as error:
+            raise Refused(
+                f"The store of the cluster, {self._place.uri}, cannot be written: {error.message}",
+                hint=error.hint,
+            ) from error
 
     def carrier(self, job_id: str) -> StoreCarrier:
         return StoreCarrier(self._place.storage, self._prefix(job_id))
