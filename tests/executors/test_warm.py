@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from danlu.executors.local import LocalExecutor
 from danlu.executors.warm import NEEDED, WaitingProcesses, waiting_processes
+from danlu.job.plan import Role
 from danlu.settings import Settings
 from danlu.taskdir.process import started
 from danlu.taskdir.warm import Wanted
@@ -129,6 +131,22 @@ def test_all_leave_when_it_is_closed(pool: Callable[..., Pool]) -> None:
     (process,) = made.processes()
     made.close()
     assert started(process.pid) is None
+
+
+def test_it_is_looked_after_when_a_job_has_left_and_a_cpu_is_free(
+    pool: Callable[..., Pool], tmp_path: Path
+) -> None:
+    made = pool(1)
+    made.wish("one")
+    executor = LocalExecutor(Settings(tmp_path / "home", cpus=2, isolation="none"), waiting=made)
+    for job in ("long", "short"):
+        executor.reserve(job, [Role("worker", cpus=1.5 if job == "long" else 0.5)])
+    executor.release("short")
+    assert made.running() == []
+    executor.release("long")
+    assert made.running() == ["one"]
+    executor.close()
+    assert made.running() == []
 
 
 def test_the_settings_say_how_many(tmp_path: Path) -> None:

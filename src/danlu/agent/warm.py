@@ -21,7 +21,7 @@ from danlu.taskdir.warm import Wanted
 
 log = logging.getLogger(__name__)
 
-_PATIENCE = 5.0  # seconds; a cold start takes about three
+_PATIENCE = 10.0  # seconds; on a machine so busy a cold start takes longer
 _KERAS_3 = (2, 16)  # the first TensorFlow that came with Keras 3
 # Read early, and given by the platform or the machine: a waiting process has the same.
 _SHARED = frozenset(
