@@ -15,29 +15,29 @@ if __name__ == "__main__":
 
 def main(words: list[str]) -> None:
     """Run a file, or a module after ``-m``, as ``__main__``; end as Python itself would."""
-    launch = _launcher()
+    program = _program()
     is_module = words[:1] == ["-m"]
     sys.argv = words[1:] if is_module else list(words)
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        theirs = launch.without_ours(trace)
+        theirs = program.without_ours(trace)
         sys.__excepthook__(kind, error.with_traceback(theirs), theirs)
 
     sys.excepthook = show  # a script that has a hook of its own puts it here
     if is_module:
-        launch.run_module(sys.argv[0], [])
+        program.run_module(sys.argv[0], [])
     else:
-        launch.run_file(sys.argv[0], [])
+        program.run_file(sys.argv[0], [])
 
 
-def _launcher() -> ModuleType:
+def _program() -> ModuleType:
     # Past the user's modules: sys.path does not lead to them yet.
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     try:
-        from danlu_runtime import launch
+        from danlu_runtime import program
     finally:
         sys.path.pop(0)
-    return launch
+    return program
 
 
 if __name__ == "__main__":

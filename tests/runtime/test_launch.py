@@ -295,7 +295,7 @@ def test_a_script_that_is_not_there(stage):
 
 def test_the_names_here_and_in_the_box_are_the_same():
     """The launcher reads the box without importing it: nothing else holds the two together."""
-    source = LAUNCHER.read_text()
+    source = LAUNCHER.with_name("program.py").read_text()
 
     assert all(f'launch["{field.name}"]' in source for field in dataclasses.fields(Launch))
     assert f'"{LAUNCH}"' in source

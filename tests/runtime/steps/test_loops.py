@@ -237,7 +237,7 @@ def test_every_loop_has_patience_of_its_own(tf, monkeypatch):
 def test_the_lines_of_a_traceback_are_those_of_script_and_library(tf, monkeypatch):
     import traceback
 
-    from danlu_runtime.launch import without_ours
+    from danlu_runtime.program import without_ours
 
     watch(monkeypatch, limit=4)
     made = model(tf)
