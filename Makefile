@@ -37,15 +37,17 @@ check: install-dev  ## format, lint, types, who imports whom; no test is run
 	@! grep -rnE "shell *= *True" src || { echo "A shell is never started: pass a list."; exit 1; }
 	$(BIN)/mypy --no-error-summary
 
-bench: install-dev  ## imports, starting jobs, training loops, images, object stores beside other tools; writes bench/results
+bench: install-ray  ## imports, starting jobs and clusters, training loops, images, object stores beside other tools; writes bench/results
 	$(BIN)/python bench/imports.py
 	$(BIN)/python bench/jobs.py
 	$(BIN)/python bench/warm.py
+	$(BIN)/python bench/distributed.py
 	$(BIN)/python bench/steps.py
 	$(BIN)/python bench/tffs.py
 	$(BIN)/python bench/stores.py
 	$(BIN)/python bench/loop.py
 	$(BIN)/python bench/images.py
+	$(BIN)/python bench/on_ray.py
 
 docs: install-dev  ## links, both languages, every command, setting, route and test named
 	$(BIN)/pytest -q tests/test_docs.py tests/test_reference.py tests/test_architecture.py
