@@ -1,7 +1,10 @@
 """Agents are born by fork, and live as those that are started as fresh processes do."""
 
+import json
 import os
 import signal
+import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -96,6 +99,21 @@ def test_the_nursery_leaves_with_whoever_started_it(tmp_path):
     del nursery
 
     eventually(lambda: started(pid) is None)
+
+
+def test_the_nursery_leaves_without_a_word_when_its_server_is_killed(tmp_path):
+    """The answer to its last question was never read: the connection is reset, not closed."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs, open(tmp_path / "log", "ab") as output:
+        nursery = subprocess.Popen(
+            [sys.executable, "-m", "danlu.agent.nursery"], stdin=theirs, stderr=subprocess.PIPE
+        )
+        socket.send_fds(ours, [json.dumps(NOBODYS).encode()], [output.fileno()])
+        assert ours.recv(1, socket.MSG_PEEK)
+        ours.close()
+        said = nursery.communicate(timeout=60)[1]
+
+    assert (nursery.returncode, said) == (0, b"")
 
 
 @pytest.mark.parametrize(

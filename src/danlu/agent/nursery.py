@@ -33,7 +33,10 @@ def main() -> int:
     gc.collect()
     gc.freeze()  # no agent's collector writes to pages that all of them share
     while True:
-        message, handles, _, _ = socket.recv_fds(asked, _LONGEST, 1)
+        try:
+            message, handles, _, _ = socket.recv_fds(asked, _LONGEST, 1)
+        except ConnectionResetError:
+            return 0  # who asked was killed before it had read an answer
         if not message:
             return 0
         (output,) = handles
