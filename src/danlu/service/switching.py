@@ -6,6 +6,7 @@ from pathlib import Path
 from danlu.errors import Conflict
 from danlu.job.state import JobState
 from danlu.records.api import Records
+from danlu.service.tenure import known_name
 
 
 def take_over(home: Path, executor: str, records: Records) -> None:
@@ -19,7 +20,9 @@ def take_over(home: Path, executor: str, records: Records) -> None:
     before = note.read_text(encoding="ascii").strip() if note.exists() else "local"
     if before == executor:
         return
-    running = [job.name for job in records.living() if job.state is not JobState.QUEUED]
+    ours = ("", known_name(home))  # other servers may share the records: theirs are their own
+    living = (job for job in records.living() if job.state is not JobState.QUEUED)
+    running = [job.name for job in living if job.runs_on in ours]
     if running:
         raise Conflict(
             f"executor is {executor!r}, and jobs run that {before!r} started: "

@@ -19,18 +19,25 @@ from danlu.taskdir.term import Term, since_boot, write_term
 
 log = logging.getLogger(__name__)
 
+_NAME = "server-name"
 _RENEWALS = 3  # in the length of a lease
 
 
+def known_name(home: Path) -> str:
+    """Return the name of the server of a home; "" where it has never shared its records."""
+    file = home / _NAME
+    return file.read_text(encoding="ascii").strip() if file.exists() else ""
+
+
 def server_name(home: Path) -> str:
-    """Return the name of the server of a home: the same after every start."""
-    file = home / "server-name"
+    """Return the name of the server of a home, giving it one: the same after every start."""
+    file = home / _NAME
     if not file.exists():
         host = "".join(c if c.isascii() and c.isalnum() else "-" for c in socket.gethostname())
         temporary = home / f".server-name-{os.getpid()}"
         temporary.write_text(f"{host[:40] or 'server'}-{secrets.token_hex(3)}\n", encoding="ascii")
         os.replace(temporary, file)
-    return file.read_text(encoding="ascii").strip()
+    return known_name(home)
 
 
 class Tenure:
