@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from danlu.agent.processes import Processes
 from danlu.executors.warm import WaitingProcesses
 from danlu.job.status import Outcome
 from danlu.taskdir.files import TaskDir
@@ -334,6 +335,23 @@ def test_a_script_whose_parent_is_killed_was_killed(home: Home, until: Until) ->
     outcome = files.outcome()
     assert outcome is not None
     assert outcome.exit_code == 137
+
+
+def test_what_a_keeper_has_adopted_is_found_and_the_keeper_is_not(
+    tmp_path: Path, until: Until
+) -> None:
+    told = tmp_path / "told"
+    command = f"sleep 1000 & echo $$ $! > {told}.new; mv {told}.new {told}; wait"
+    subprocess.run(["setsid", "--fork", "sh", "-c", command], check=True)
+    until(told.exists)
+    keeper, adopted = map(int, told.read_text().split())
+    processes = Processes("nobody/1/worker-0", None)
+    assert adopted not in processes.pids()
+    processes.follow(keeper)
+    assert processes.pids() & {keeper, adopted} == {adopted}
+    processes.kill()
+    until(lambda: started(keeper) is None)
+    assert not processes.pids()
 
 
 WAITS = """
