@@ -43,6 +43,18 @@ def test_a_task_that_has_all_cores_is_told_nothing(place):
     assert thread_pools(place, 8) == {}
 
 
+def test_peers_are_reached_past_the_proxy_of_the_machine():
+    """MoXing manual, pitfall 2-3-1: CreateSession still waiting."""
+    place = Place("worker", 0, host="10.0.0.1", peers=ELSEWHERE)
+    task = Task("j", "job", "ti", 1, place, Command("train.py"))
+    own = {"http_proxy": "http://proxy:3128", "no_proxy": "intranet, 10.0.0.2"}
+
+    env = child_environment(task, "/box", {}, own, Settings(home=Path("/home")))
+
+    assert env["no_grpc_proxy"] == "intranet,10.0.0.2,10.0.0.1"
+    assert env["http_proxy"] == "http://proxy:3128"
+
+
 def test_nothing_a_script_is_told_is_taken_for_a_setting_of_ours():
     """MoXing in a script reads the settings, from the environment of the script."""
     plan = Task("j", "job", "dls", 1, Place("worker", 0), Command("train.py"))

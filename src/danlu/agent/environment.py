@@ -9,7 +9,7 @@ import danlu
 from danlu.agent import stores
 from danlu.agent.share import thread_pools
 from danlu.job import cards
-from danlu.job.plan import Task
+from danlu.job.plan import Place, Task
 from danlu.settings import Settings
 from danlu.taskdir.process import MARK, mark
 
@@ -26,6 +26,7 @@ _KEPT = frozenset(
 _KEPT_BEGINNINGS = ("LC_", "NVIDIA_")
 # Holds what every Python of a task runs first.
 STARTUP = Path(danlu.__file__).parents[1] / "danlu_runtime" / "startup"
+NO_PROXY = "no_grpc_proxy"  # gRPC reads no_proxy only where this is not there
 PACKAGES = "packages"  # in the box: what a script, or a command of the user's, installs with pip
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -53,6 +54,7 @@ def child_environment(
         "PIP_TARGET": f"{box}/{PACKAGES}",
         "TERM": "dumb",
         "PYTHONUNBUFFERED": "1",
+        **_past_proxies(task.place, own),
         **thread_pools(task.place, len(os.sched_getaffinity(0))),
         **stores.preset(settings, task, box, theirs),
         **theirs,
@@ -68,6 +70,19 @@ def child_environment(
         "DANLU_ATTEMPT": str(task.attempt),
         "DANLU_BOX": box,
     }
+
+
+def _past_proxies(place: Place, own: Mapping[str, str]) -> Mapping[str, str]:
+    """Let gRPC reach the peers of a task: the machine's proxy is for downloads.
+
+    MoXing manual, pitfall 2-3-1: ``CreateSession still waiting`` for ever.
+    """
+    if not place.peers:
+        return {}
+    kept = (own.get(NO_PROXY) or own.get("no_proxy") or own.get("NO_PROXY") or "").split(",")
+    peers = [each.rpartition(":")[0] for addresses in place.peers.values() for each in addresses]
+    names = filter(None, (name.strip() for name in [*kept, *peers]))
+    return {NO_PROXY: ",".join(dict.fromkeys(names))}
 
 
 def _is_kept(name: str) -> bool:

@@ -116,14 +116,8 @@ def _cluster(place: Place) -> Mapping[str, str]:
     if CHIEF not in place.peers:
         return {}
     cluster = {role: list(hosts) for role, hosts in place.peers.items()}
-    hosts = dict.fromkeys(host.rpartition(":")[0] for each in cluster.values() for host in each)
-    return {
-        "TF_CONFIG": json.dumps(
-            {"cluster": cluster, "task": {"type": place.role, "index": place.index}}
-        ),
-        # The machine's proxy is for downloads: gRPC would look for its peers through it.
-        "no_grpc_proxy": ",".join(hosts),
-    }
+    told = {"cluster": cluster, "task": {"type": place.role, "index": place.index}}
+    return {"TF_CONFIG": json.dumps(told)}
 
 
 def _parameters(form: Form) -> tuple[tuple[str, str], ...]:
