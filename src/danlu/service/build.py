@@ -11,6 +11,7 @@ from danlu.service.ending import Ending
 from danlu.service.jobs import Service
 from danlu.service.keys import SecretFiles
 from danlu.service.one_store import check_one_store
+from danlu.service.same_records import FILE, check_same_records, identity_of
 from danlu.service.sharing import Alone, Shared, Sharing
 from danlu.service.supervisor import Supervisor
 from danlu.service.switching import take_over
@@ -51,6 +52,7 @@ def build(settings: Settings) -> Platform:
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     settings = chosen(settings)
     records = open_records(settings.records_url or settings.database)
+    check_same_records(settings.home, identity_of(records) if settings.records_url else FILE)
     take_over(settings.home, settings.executor, records)
     Stores.of(settings).sweep()
     secrets = SecretFiles(settings.home / "secrets")

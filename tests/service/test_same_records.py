@@ -1,0 +1,41 @@
+"""A home whose records were others before."""
+
+import pytest
+
+from danlu.errors import Conflict
+from danlu.records.memory import MemoryRecords
+from danlu.service.same_records import FILE, check_same_records, identity_of
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (FILE, "one", "the file danlu.db"),
+        ("one", "two", "another database"),
+        ("one", FILE, "anoth"),
+    ],
+)
+def test_records_are_not_exchanged_under_jobs_that_run(tmp_path, before, after, said):
+    check_same_records(tmp_path, before)
+    (tmp_path / "places").mkdir()
+    (tmp_path / "places" / "job.json").touch()
+    check_same_records(tmp_path, before)
+
+    with pytest.raises(Conflict, match=f"whose records are in {said}"):
+        check_same_records(tmp_path, after)
+
+    (tmp_path / "places" / "job.json").unlink()
+    check_same_records(tmp_path, after)
+    check_same_records(tmp_path, after)
+
+
+def test_a_home_with_its_own_file_needs_no_note(tmp_path):
+    check_same_records(tmp_path, FILE)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_is_known_by_what_is_in_it():
+    records = MemoryRecords()
+
+    assert identity_of(records) == identity_of(records) != identity_of(MemoryRecords())
