@@ -13,10 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from danlu.client.errors import error_of
+from danlu.client.plain_http import PlainConnection
 from danlu.errors import NotAllowed, PlatformError, Refused
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
+
+    from danlu.client.plain_http import Response
+
+    Connection = HTTPConnection | PlainConnection
 
 CONNECT_PATIENCE = 10.0
 
@@ -56,7 +61,7 @@ class Target:
     def __repr__(self) -> str:
         return f"Target({self})"
 
-    def open(self, timeout: float) -> "HTTPConnection":
+    def open(self, timeout: float) -> "Connection":
         if self.path:
             return _over_unix(self.path, timeout)
         return _over_tcp(self.url, timeout)
@@ -84,8 +89,6 @@ class Wire:
             Unreachable: no answer.
             DanluError: the server's own answer, when it is an error.
         """
-        import http.client
-
         connection = self._connection(timeout)
         try:
             if connection.sock is not None:
@@ -97,7 +100,7 @@ class Wire:
             if error.errno == socket.EAI_NONAME:
                 raise Refused(f"There is no host of the name in {self.target}.") from None
             raise Unreachable(str(error)) from error
-        except (OSError, http.client.HTTPException) as error:
+        except _broken(connection) as error:
             self.close()
             raise Unreachable(f"{type(error).__name__}: {error}") from error
         if answer.status >= 400:
@@ -108,7 +111,7 @@ class Wire:
         """Close this thread's connection; the next exchange opens another."""
         self._own.kept = None
 
-    def _connection(self, timeout: float) -> "HTTPConnection":
+    def _connection(self, timeout: float) -> "Connection":
         kept: _Kept | None = getattr(self._own, "kept", None)
         if kept is None:
             kept = self._own.kept = _Kept(self.target.open(timeout))
@@ -118,7 +121,7 @@ class Wire:
 class _Kept:
     """Closes its connection when nobody has it any more: the client forgotten, the thread over."""
 
-    def __init__(self, connection: "HTTPConnection") -> None:
+    def __init__(self, connection: "Connection") -> None:
         self.connection = connection
 
     def __del__(self) -> None:
@@ -126,7 +129,7 @@ class _Kept:
 
 
 def _send(
-    connection: "HTTPConnection",
+    connection: "Connection",
     method: str,
     path: str,
     body: bytes | BinaryIO | None,
@@ -140,7 +143,16 @@ def _send(
             raise
 
 
-def _read(response: "HTTPResponse") -> Answer:
+def _broken(connection: "Connection") -> tuple[type[Exception], ...]:
+    """Return what is raised where an answer does not come, or is none."""
+    if isinstance(connection, PlainConnection):
+        return (OSError,)
+    from http.client import HTTPException
+
+    return (OSError, HTTPException)
+
+
+def _read(response: "HTTPResponse | Response") -> Answer:
     headers = {name.lower(): value for name, value in response.getheaders()}
     return Answer(response.status, headers, response.read())
 
@@ -158,23 +170,20 @@ def _bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def _over_unix(path: str, timeout: float) -> "HTTPConnection":
-    import http.client
+def _over_unix(path: str, timeout: float) -> PlainConnection:
+    def connect() -> socket.socket:
+        connected = socket.socket(socket.AF_UNIX)
+        connected.settimeout(CONNECT_PATIENCE)
+        try:
+            connected.connect(path)
+            _check_peer(connected, path)
+        except BaseException:
+            connected.close()
+            raise
+        connected.settimeout(timeout)
+        return connected
 
-    class UnixConnection(http.client.HTTPConnection):
-        def connect(self) -> None:
-            connected = socket.socket(socket.AF_UNIX)
-            connected.settimeout(CONNECT_PATIENCE)
-            try:
-                connected.connect(path)
-                _check_peer(connected, path)
-            except BaseException:
-                connected.close()
-                raise
-            connected.settimeout(timeout)
-            self.sock = connected
-
-    return UnixConnection("localhost", timeout=timeout)
+    return PlainConnection(connect)
 
 
 def _check_peer(connected: socket.socket, path: str) -> None:
