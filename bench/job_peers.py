@@ -68,10 +68,14 @@ class Tool:
     env: Mapping[str, str]
     _process: "subprocess.Popen[str] | None" = field(default=None, init=False)
 
+    @property
+    def log(self) -> Path:
+        return self.folder.parent / f"{self.name}.log"
+
     def start(self) -> None:
         program = [self.python, str(TOOLS / f"{self.name}_job.py"), str(self.folder)]
-        pipe, log = subprocess.PIPE, open(self.folder.parent / f"{self.name}.log", "ab")  # noqa: SIM115
-        with log:
+        pipe = subprocess.PIPE
+        with open(self.log, "ab") as log:
             self._process = subprocess.Popen(
                 program, env=self.env, stdin=pipe, stdout=pipe, stderr=log, text=True
             )
@@ -104,7 +108,7 @@ class Tool:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self.name} ended; see its log in {self.folder.parent}")
+            raise RuntimeError(f"{self.name} ended:\n{self.log.read_text()[-2000:]}")
         answer: dict[str, object] = json.loads(line)
         return answer
 

@@ -53,8 +53,9 @@ def main() -> int:
     given = parser.parse_args()
     only = given.tools.split(",") if given.tools else ()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        found = Bench(Path(folder), only, given.rest).run(given.rounds, random.Random(given.seed))
-    report = summary(found, given.rounds, given.seed)
+        bench = Bench(Path(folder), only, given.rest)
+        found = bench.run(given.rounds, random.Random(given.seed))
+    report = {**summary(found, given.rounds, given.seed), "left_out": bench.left_out}
     if not given.tools:
         RESULT.parent.mkdir(exist_ok=True)
         RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
@@ -71,15 +72,15 @@ class Bench:
         self._folder = folder
         self._rest = rest
         self._tools = tools(folder, only)
+        self.left_out: list[str] = []
         self._tries: dict[str, Tries] = {name: {} for name in ("program", "command", "ours")}
 
     def run(self, rounds: int, chance: random.Random) -> dict[str, Tries]:
         """Return what was measured, by kind and by name."""
         loads = self._tries["load"] = {"load": list[float]()}
         try:
-            for tool in self._tools:
-                tool.start()
-                tool.by_program()  # not counted: fills caches, compiles
+            for tool in list(self._tools):
+                self._get_ready(tool)
             script = self._tools[0].folder / "first.py"
             with job_server.many_known(self._folder, script) as client:
                 for _ in range(rounds):
@@ -94,6 +95,18 @@ class Bench:
                 tool.close()
             subprocess.run([*self._tools[0].command[:1], "down"], env=self._tools[0].env)
         return self._tries
+
+    def _get_ready(self, tool: Tool) -> None:
+        """Start a tool and its first job, which is not counted; who cannot is left out."""
+        try:
+            tool.start()
+            tool.by_program()
+        except RuntimeError as error:
+            if tool.name == OURS:
+                raise
+            print(f"left out: {error}", file=sys.stderr)
+            self._tools.remove(tool)
+            self.left_out.append(tool.name)
 
     def _round(self, chance: random.Random) -> None:
         """Everybody in turn, however they are started."""
@@ -127,7 +140,7 @@ class Bench:
 
     @staticmethod
     def _run(tool: Tool, command: Sequence[str]) -> None:
-        with open(tool.folder.parent / f"{tool.name}.log", "ab") as log:
+        with open(tool.log, "ab") as log:
             subprocess.run(
                 command, env=tool.env, cwd=tool.folder, stdout=log, stderr=log, check=True
             )

@@ -8,7 +8,7 @@ from driver import serve
 from ray.job_submission import JobSubmissionClient
 
 folder = sys.argv[1]
-address = f"http://{ray.init(num_cpus=2, include_dashboard=True).dashboard_url}"
+address = f"http://{ray.init('local', num_cpus=2, include_dashboard=True).dashboard_url}"
 client = JobSubmissionClient(address)
 
 
@@ -19,4 +19,17 @@ def submit() -> None:
     assert status == "SUCCEEDED", client.get_job_logs(name)
 
 
+def wait_until_up() -> None:
+    """Its agent for jobs comes some seconds after everything else."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return submit()
+        except RuntimeError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(1)
+
+
+wait_until_up()
 serve(submit, {"RAY_ADDRESS": address})

@@ -1,0 +1,97 @@
+"""The tables of docs/design/numbers: from the report of a bench to the cells of its rows.
+
+``say`` gives what a row is called in the language of the page.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+Report = Mapping[str, Any]
+Say = Callable[[str], str]
+Row = Sequence[str]
+
+
+def _jobs(report: Report, say: Say) -> Iterable[Row]:
+    kinds = report["seconds_to_first_line"]
+    for name in sorted(kinds["program"], key=lambda name: float(kinds["program"][name])):
+        cells = [f"{kinds[kind][name]:.3f}" if name in kinds[kind] else "" for kind in kinds]
+        yield [f"`{name}`", *cells, say(name) if say(name) != name else ""]
+
+
+def _bars(report: Report, say: Say) -> Iterable[Row]:
+    for name, row in report["ours"].items():
+        yield [say(name), _number(row["value"]), _number(row["bar"]), _mark(row["held"])]
+
+
+def _warm(report: Report, say: Say) -> Iterable[Row]:
+    yield from _bars({"ours": report["bars"]}, say)
+
+
+def _distributed(report: Report, say: Say) -> Iterable[Row]:
+    for name, row in report["seconds"].items():
+        bar = [_number(report["bar"]), _mark(report["held"])] if name == "first" else ["", ""]
+        ratio = f"{report['ratio'][name]:.2f}"
+        yield [say(name), f"{row['danlu']:.2f}", f"{row['by hand']:.2f}", ratio, *bar]
+
+
+def _imports(report: Report, say: Say) -> Iterable[Row]:
+    for name, row in report["commands"].items():
+        held = _mark(row["under_bar"])
+        yield [f"`{name}`", f"{row['cpu_seconds']:.3f}", f"{row['ratio']:.1f}", held]
+
+
+def _loop(report: Report, say: Say) -> Iterable[Row]:
+    for row in report["ratios"]:
+        held = _mark(row["ratio"] >= row["bar"])
+        names = [f"`{row['what']}`", f"`{row['beside']}`"]
+        yield [*names, f"{row['ratio']:.2f}", _number(row["bar"]), held]
+
+
+def _stores(report: Report, say: Say) -> Iterable[Row]:
+    for cell, row in report["cells"].items():
+        best = row["best"]
+        ours = [f"{best[name]:.2f}" for name in ("danlu store cp", "danlu job")]
+        other = f"{best[row['fastest']]:.2f} (`{row['fastest']}`)"
+        yield [say(cell), *ours, other, _mark(row["held"])]
+
+
+def _tffs(report: Report, say: Say) -> Iterable[Row]:
+    for name in ("read", "save"):
+        row = report[name]
+        held = row["ratio"] >= row["bar"] if name == "read" else row["ratio"] <= row["bar"]
+        yield [say(name), f"{row['ratio']:.2f}", _number(row["bar"]), _mark(held)]
+
+
+def _images(report: Report, say: Say) -> Iterable[Row]:
+    ratio = report["ratio"]["images_per_second"]
+    yield [say("images"), f"{ratio:.2f}", _number(report["bar"]), _mark(ratio >= report["bar"])]
+
+
+def _steps(report: Report, say: Say) -> Iterable[Row]:
+    bar = report["bar_seconds"]
+    for name, row in report["runs"].items():
+        added = f"{row['added'] * 1e6:.1f}"
+        yield [say(name), added, f"{bar * 1e6:.0f}", _mark(row["added"] <= bar)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def _mark(held: bool) -> str:
+    return "✓" if held else "✗"
+
+
+# The name of a table: the bench it is of, and how its rows are made.
+TABLES: Mapping[str, tuple[str, Callable[[Report, Say], Iterable[Row]]]] = {
+    "jobs": ("jobs", _jobs),
+    "bars": ("jobs", _bars),
+    "warm": ("warm", _warm),
+    "distributed": ("distributed", _distributed),
+    "imports": ("imports", _imports),
+    "loop": ("loop", _loop),
+    "images": ("images", _images),
+    "stores": ("stores", _stores),
+    "tffs": ("tffs", _tffs),
+    "steps": ("steps", _steps),
+}
