@@ -72,6 +72,25 @@ def test_a_job_is_asked_for_without_the_job_model(tmp_path):
     assert loaded(code) & (HEAVY | unused) == set()
 
 
+def test_the_server_of_this_machine_is_asked_without_email_and_tls(tmp_path):
+    code = (
+        "import socket, threading\n"
+        "from danlu.client.connection import Target, Wire\n"
+        f"path = {str(tmp_path / 'socket')!r}\n"
+        "server = socket.socket(socket.AF_UNIX)\n"
+        "server.bind(path); server.listen()\n"
+        "def answer():\n"
+        "    with server.accept()[0] as heard:\n"
+        "        heard.recv(65536)\n"
+        "        heard.sendall(b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\n{}')\n"
+        "thread = threading.Thread(target=answer); thread.start()\n"
+        "assert Wire(Target(path=path)).exchange('GET', '/v1/hello').json() == {}\n"
+        "thread.join(); server.close()"
+    )
+
+    assert loaded(code) & (HEAVY | {"email", "http.client", "ssl"}) == set()
+
+
 @pytest.mark.parametrize(
     ("package", "name"),
     [
