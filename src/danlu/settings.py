@@ -173,7 +173,7 @@ def _read_file(path: Path) -> Mapping[str, Any]:
         import tomli as tomllib  # type: ignore[no-redef, import-not-found, unused-ignore]
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise Refused(f"{path} is not TOML: {error}.") from None
 
 

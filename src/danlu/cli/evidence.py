@@ -14,7 +14,7 @@ from danlu.words import say
 
 USUAL = "modelarts"
 
-_COMMENT = re.compile(r"(?m)^\s*#.*$")
+_COMMENT = re.compile(r"(?m)^[ \t]*#.*$")
 _FOUR = (  # with the names of the service's ancestor
     "(?:model_fn|estimator_fn|keras_model_fn)",
     "train_input_fn",

@@ -39,7 +39,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         import tomli as tomllib  # type: ignore[no-redef, import-not-found, unused-ignore]
     try:
         job: dict[str, Any] = tomllib.loads(text, parse_float=_Written)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise Refused(say("file.not_toml", path=str(path), why=str(error))) from None
     parameters = job.get("parameters")
     if isinstance(parameters, dict):

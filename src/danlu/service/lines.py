@@ -239,5 +239,5 @@ def _parse(cursor: str) -> tuple[int, dict[str, int]]:
     try:
         attempt, offsets = json.loads(cursor)
         return int(attempt), {str(task): int(offset) for task, offset in offsets.items()}
-    except (ValueError, TypeError, AttributeError):
-        raise Refused(f"A cursor is what an earlier answer gave, got {cursor!r}.") from None
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        raise Refused(f"A cursor is what an earlier answer gave, got {cursor[:100]!r}.") from None
