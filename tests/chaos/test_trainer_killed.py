@@ -1,5 +1,6 @@
 """A trainer is killed at any step: what is lost is less than a checkpoint's worth of steps."""
 
+import itertools
 import json
 import os
 import shutil
@@ -25,6 +26,7 @@ STYLES = {
         "parameters": {"train_max_steps": STEPS, "save_checkpoints_steps": INTERVAL},
     },
 }
+SAVING = ("ti", "modelarts", "dls", "modelmaker")
 
 
 @pytest.fixture
@@ -93,26 +95,45 @@ def request_of(style, code, ledger):
 
 @pytest.mark.parametrize("style", STYLES)
 @tried(quick=1, long=20, timeout=5400)
-def test_a_killed_trainer_goes_on_from_its_last_checkpoint(
-    settings, client, code, tmp_path, chance, measured, style, count
-):
-    lost, results = [], []
+def test_a_killed_trainer_goes_on_from_its_last_checkpoint(run, chance, measured, style, count):
+    lost = []
     for number in range(count):
-        ledger = Ledger(tmp_path / f"ledger-{number}")
-        job = client.submit(request_of(style, code, ledger))["id"]
-        trainer = trains_until(chance.randint(1, STEPS - 5), ledger)
-
         # Now and then it is the agent, and the kernel ends its script.
-        os.kill(agent_of(settings, job) if number % 4 == 3 else trainer, signal.SIGKILL)
-
-        view = client.wait(job, timeout=600)
-        assert (view["state"], view["attempt"]) == ("succeeded", 2), view
-        last, first = ledger.steps(1)[-1][0], ledger.steps(2)[0][0]
-        lost.append(last - (first - 1))
-        results += ledger.ends()
+        victim = "agent" if number % 4 == 3 else "trainer"
+        lost.append(run(chance.randint(1, STEPS - 5), victim, signal.SIGKILL))
     measured(f"F1 {style}", kills=count, interval=INTERVAL, most_steps_lost=max(lost))
     assert all(0 <= steps <= INTERVAL for steps in lost)
-    assert results == [exact_result()] * count
+
+
+# A session of the script's own, as KDL's, saves what the script saves.
+SAVES = ["ti", *(pytest.param(style, marks=pytest.mark.long) for style in SAVING[1:])]
+
+
+@pytest.mark.parametrize("style", SAVES)
+@tried(quick=1, long=20, timeout=5400)
+def test_a_trainer_that_is_told_to_end_loses_no_step(run, chance, measured, style, count):
+    """The machine is taken back: SIGTERM, and a time of grace."""
+    lost = [run(chance.randint(1, STEPS - 5), "agent", signal.SIGTERM) for _ in range(count)]
+    measured(f"F3 {style}", ends=count, saved=lost.count(0), most_steps_lost=max(lost))
+    assert set(lost) == {0}
+
+
+@pytest.fixture
+def run(settings, client, code, tmp_path, style):
+    """Train, end it at a step, and return how many steps were lost when it had gone on."""
+    numbers = itertools.count()
+
+    def train(step, victim, number):
+        ledger = Ledger(tmp_path / f"ledger-{next(numbers)}")
+        job = client.submit(request_of(style, code, ledger))["id"]
+        trainer = trains_until(step, ledger)
+        os.kill(agent_of(settings, job) if victim == "agent" else trainer, number)
+        view = client.wait(job, timeout=600)
+        assert (view["state"], view["attempt"]) == ("succeeded", 2), view
+        assert ledger.ends()[-1] == exact_result()
+        return ledger.steps(1)[-1][0] - (ledger.steps(2)[0][0] - 1)
+
+    return train
 
 
 def agent_of(settings, job):

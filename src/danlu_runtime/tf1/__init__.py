@@ -16,6 +16,7 @@ def enter(real: ModuleType) -> ModuleType:
         before_one,
         cluster_files,
         flags,
+        grace,
         keras,
         logs,
         restored,
@@ -37,6 +38,7 @@ def enter(real: ModuleType) -> ModuleType:
     workers.pass_proxies_by()
     workers.look_often()
     workers.end_synchronous_runs()
+    grace.save_in_grace()
     cluster_files.keep_here()
     sync_replicas.contribute_once()
     keras.accept_old_calls()
