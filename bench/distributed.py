@@ -140,6 +140,8 @@ def by_hand(moments: Path) -> Seconds:
             env=env,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            # As ours: the kernel shares a busy machine among sessions, not processes.
+            start_new_session=True,
         )
         for job, found in hosts.items()
         for index in range(len(found))
