@@ -1,5 +1,6 @@
 """Servers that share a database and a store, each with a home of its own, for tests."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import signal
 import pytest
 
 from danlu.client import bundle, connect
+from danlu.errors import DanluError
 from danlu.settings import load
 from danlu.taskdir.process import marked
 
@@ -65,7 +67,8 @@ class Servers:
 
     def end(self):
         for name in self.settings:
-            self.client(name).shutdown()
+            with contextlib.suppress(DanluError):  # one that cannot be started has nothing to end
+                self.client(name).shutdown()
             for job in self.settings[name].jobs.glob("*"):
                 for pid in marked(f"{job.name}/"):
                     os.kill(pid, signal.SIGKILL)
