@@ -51,6 +51,12 @@ class Doors:
     def __init__(self) -> None:
         self._ready: Door | None = None
 
+    @classmethod
+    def ready(cls, group: ControlGroup | None) -> "Doors":
+        doors = cls()
+        doors.prepare(group)
+        return doors
+
     def prepare(self, group: ControlGroup | None) -> None:
         """Have a process ready for the first who goes in; nothing where we have threads already.
 

@@ -68,8 +68,7 @@ def live(files: TaskDir, settings: Settings) -> None:
     group = cgroup.create(f"{task.job_id}-{task.attempt}-{task.name}")
     if group is not None:
         files.update_agent(replace(agent, cgroup=str(group.folder)))
-    doors = Doors()
-    doors.prepare(group)  # before the first thread
+    doors = Doors.ready(group)  # before the first thread
     workspace = Workspace(settings.work.resolve(), task)
     ending = Ending(lambda: _meaning(files, task.limits.grace))
     ending.listen()
