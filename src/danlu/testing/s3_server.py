@@ -14,16 +14,18 @@ from danlu.testing.s3_service import ACCESS, SECRET, Reply, Request, Reset, Sile
 
 
 @contextlib.contextmanager
-def serve(service: SmallS3, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+def serve(
+    service: SmallS3, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
+) -> Iterator[str]:
     """Serve on a free port of this machine, with ``tls`` over that; give the URL."""
-    server = _Server(("127.0.0.1", 0), _Handler)
+    server = _Server((host, 0), _Handler)
     if tls:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     server.service = service
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
-        yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}"
+        yield f"http{'s' if tls else ''}://{host}:{server.server_address[1]}"
     finally:
         service.quiet.set()
         server.shutdown()

@@ -69,24 +69,26 @@ class Stopping:
         if seen.state in (GONE, IDLE):
             return True
         if seen.state == ENDED:
-            return self._finish(task, seen, kill=False)
+            return self._finish(task, kill=False)
         if seen.state == RUNNING:
             if is_over(seen, self._clock()):
                 log.warning("kill agent job=%s task=%s", task.job_id, task.name)
-                return self._finish(task, seen, kill=True)
+                return self._finish(task, kill=True)
             return False
         # The cluster does not answer. An agent that has said its last word, or none for so long
         # that it must have ended its script by itself, is not waited for; the fence holds.
         silent = self._clock() - seen.since
         return seen.outcome is not None or silent > task.limits.lost_after + AFTER_GRACE
 
-    def _finish(self, task: Task, seen: Seen, *, kill: bool) -> bool:
+    def _finish(self, task: Task, *, kill: bool) -> bool:
+        # Read anew: an agent tells its control group a moment after its claim.
+        agent = self._files(task).agent()
         done: bool = self._link.call(
             "finish",
             job_id=task.job_id,
             task=task.name,
             attempt=task.attempt,
-            cgroup=seen.agent.cgroup if seen.agent else "",
+            cgroup=agent.cgroup if agent else "",
             kill=kill,
         )
         return done
