@@ -67,7 +67,13 @@ class Stage:
             env={**os.environ, "PYTHONUNBUFFERED": "1", **command.env, **env},
         )
         status = done.returncode << 8 if done.returncode >= 0 else -done.returncode
-        seen = Seen(status, told_by(box, Redactor(())), box.crash(), lines=last_lines(done.stdout), code=code)
+        seen = Seen(
+            status,
+            told_by(box, Redactor(())),
+            box.crash(),
+            lines=last_lines(done.stdout),
+            code=code,
+        )
         return self.ends(*judge(seen, None))
 
     def provoke(self, script):
