@@ -23,7 +23,7 @@ _OUTAGE = re.compile(
 )
 _REFUSED = re.compile(r"HTTP status client error \((401|403|404)")
 _NO_WHEEL = re.compile(r"Wheels are required for `([^`]+)`")
-_RAISED = re.compile(r"^\s*(\w+(?:\.\w+)*(?:Error|Exception|Exit)\b.*)$", re.MULTILINE)
+_RAISED = re.compile(r"^[^\S\n]*(\w+(?:\.\w+)*(?:Error|Exception|Exit)\b.*)$", re.MULTILINE)
 
 
 class UvFailed(Exception):
