@@ -71,8 +71,12 @@ class Training:
         ]
 
     def at_step(self, attempt, more):
-        """Return once the chief has done so many steps of an attempt."""
-        self.until(lambda: len(self.steps(attempt, "chief")) >= more, "it does not train")
+        """Return once so many steps of an attempt are done, one at least by the chief."""
+
+        def has_trained():
+            return len(self.steps(attempt)) >= more and self.steps(attempt, "chief")
+
+        self.until(has_trained, "it does not train")
 
     def processes(self, *of):
         """Return those of the job, of an attempt or of one of its tasks, oldest first."""
@@ -92,8 +96,8 @@ class Training:
         deadline = time.monotonic() + seconds
         while not condition():
             view = self.client.job(self.id)
-            assert view["state"] != "failed", view["cause"]["en"]
-            assert time.monotonic() < deadline, f"{what}: {view}"
+            assert view["state"] not in ("failed", "succeeded"), view["cause"]["en"]
+            assert time.monotonic() < deadline, f"{what}: {view['state']}"
             time.sleep(0.05)
 
     def lost(self, attempt):
@@ -153,7 +157,7 @@ def told(style, steps):
 def test_whichever_task_is_killed_the_others_stop_and_the_job_goes_on(
     train, chance, measured, style, victim, count
 ):
-    steps = 40 + 3 * INTERVAL * count
+    steps = 40 + 6 * INTERVAL * count
     training = train(style, steps, count)
     lost, ended, resumed = [], [], []
     for attempt in range(1, count + 1):
