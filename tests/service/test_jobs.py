@@ -35,6 +35,20 @@ def upload(house, files):
     return house.service.accept_code(digest, io.BytesIO(data))
 
 
+def test_a_job_without_a_name_is_not_refused_for_the_one_it_was_given(
+    house, request_of, monkeypatch
+):
+    """The end of its id is in it: among a thousand jobs two ends are the same."""
+    ids = iter(["00000000aaaa", "00000001aaaa", "00000002aaaa", "00000003bbbb", "00000004bbbb"])
+    monkeypatch.setattr("danlu.service.jobs.new_id", lambda now: next(ids))
+
+    names = [house.service.submit(request_of).name for _ in range(2)]
+
+    assert names == ["train-aaaa", "train-bbbb"]
+    with pytest.raises(Conflict, match="already a job named 'train-bbbb'"):
+        house.service.submit({**request_of, "name": "train-bbbb"})
+
+
 def test_a_submitted_job_is_queued_and_named_after_its_script(house, request_of):
     job = house.service.submit(request_of)
 

@@ -1,6 +1,6 @@
 """From a request to a job that can be kept: every fault is told here, before anything is stored."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
@@ -218,6 +218,15 @@ def overlaps(spec: JobSpec, stores: Stores) -> Found:
                 faults.append((name, f"{uri!r} overlaps with {other} {source!r}; {_APART}."))
         sources[name] = uri
     return faults
+
+
+def free_outputs(spec: JobSpec, stores: Stores) -> Callable[[Sequence[Job]], None]:
+    """Return a check of the living jobs, which raises InvalidJob where one has an output of it."""
+
+    def check(living: Sequence[Job]) -> None:
+        Faults(taken(spec, living, stores)).tell()
+
+    return check
 
 
 def taken(spec: JobSpec, living: Iterable[Job], stores: Stores) -> Found:

@@ -19,7 +19,7 @@ from danlu.service.answers import Planned as Planned
 from danlu.service.answers import Translated as Translated
 from danlu.service.code import CodeArchives
 from danlu.service.definitions import Definitions
-from danlu.service.draft import Ground, fill_resources, read, taken
+from danlu.service.draft import Ground, fill_resources, free_outputs, read
 from danlu.service.keys import SecretFiles, check_secrets
 from danlu.service.lines import LogView, no_attempt
 from danlu.service.planning import roles_of, tasks_of
@@ -33,6 +33,7 @@ from danlu.storage.locate import Stores
 from danlu.taskdir.log import Chunk
 
 _CAS_TRIES = 20
+_NAMES = 10  # tries to name a job: four characters of chance are in a name
 
 
 class Service:
@@ -87,8 +88,14 @@ class Service:
             if known is not None:
                 return known
             asked = {**request, "secrets": sorted(values)} if values else request
-            job = self._draft(asked, again, check_secrets(request, values))
-            accepted = self._keep(job, token, values)
+            faults = check_secrets(request, values)
+            for left in reversed(range(_NAMES)):
+                try:
+                    accepted = self._keep(self._draft(asked, again, faults), token, values)
+                    break
+                except Conflict:
+                    if request.get("name") or not left:
+                        raise  # a name we chose ourselves is chosen again
         self._wake()
         return accepted
 
@@ -98,7 +105,7 @@ class Service:
         self._secrets.keep(job.id, secrets)
         try:
             # Another server may have accepted one for the same output since this was looked at.
-            check = self._outputs_are_free(job) if self._sharing.name else None
+            check = free_outputs(job.spec, self._stores) if self._sharing.name else None
             accepted = self._records.add(job, token, check)
         except BaseException:
             self._secrets.drop(job.id)
@@ -106,13 +113,6 @@ class Service:
         if accepted.id != job.id:
             self._secrets.drop(job.id)  # another server was asked the same, and was faster
         return accepted
-
-    def _outputs_are_free(self, job: Job) -> Callable[[Sequence[Job]], None]:
-        def check(living: Sequence[Job]) -> None:
-            if faults := taken(job.spec, living, self._stores):
-                raise InvalidJob(faults)
-
-        return check
 
     def plan(self, request: Mapping[str, Any]) -> Planned:
         """Return what :meth:`submit` would start: exact arguments, environment and files."""
