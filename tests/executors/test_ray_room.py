@@ -3,7 +3,7 @@
 import pytest
 
 from danlu.executors.api import Capacity, Node
-from danlu.executors.ray.fitting import faults, spread
+from danlu.executors.ray.fitting import faults, fits, spread
 from danlu.executors.ray.places import bundles_of, imagined, places_of
 from danlu.job.plan import Role
 from danlu.settings import GiB
@@ -36,6 +36,23 @@ def test_why_a_job_can_never_fit(role, field, words):
 
 def test_a_job_that_fits_has_no_fault():
     assert faults([Role("ps", count=2, cpus=0), Role("worker", count=2)], [SMALL]) == []
+
+
+@pytest.mark.parametrize(
+    ("bundles", "there_is"),
+    [
+        ([{"CPU": 2}, {"CPU": 1}], True),
+        ([{"CPU": 1}, {"CPU": 1}, {"CPU": 1}], True),
+        ([{"CPU": 2}, {"CPU": 2}], False),  # three CPUs are free, and not on one node
+        ([{"CPU": 1, "GPU": 1}, {"CPU": 1}, {"CPU": 1}], True),
+        ([{"GPU": 2}], False),
+        ([{"memory": 5}], False),
+    ],
+)
+def test_what_is_free_holds_all_bundles_or_not(bundles, there_is):
+    rooms = [{"CPU": 2, "memory": 4}, {"CPU": 1, "memory": 4, "GPU": 1}]
+
+    assert fits(bundles, rooms) is there_is
 
 
 def test_a_flavor_is_cut_to_the_largest_node_and_to_its_share():

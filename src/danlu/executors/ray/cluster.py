@@ -7,10 +7,12 @@ stores do not see each other's.
 
 import logging
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import ray
+from ray._private.state import available_resources_per_node
 from ray.exceptions import GetTimeoutError, RayActorError, RayError
 from ray.util import get_placement_group, list_named_actors
 from ray.util.placement_group import (
@@ -23,12 +25,14 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from danlu.errors import ExecutorError
 from danlu.executors.ray.bootstrap import holder_class, own_versions
+from danlu.executors.ray.fitting import fits
 from danlu.executors.ray.joining import join
 from danlu.executors.ray.words import GONE, PENDING, READY, STARTING, UNKNOWN
 
 log = logging.getLogger("danlu.ray")
 
 _ASK = 3.0  # seconds for a holder to answer what it knows
+_PLACING = 10.0  # seconds for a group there is room for
 
 
 class Cluster:
@@ -76,11 +80,11 @@ class Cluster:
     ) -> dict[str, Any]:
         """Hold room for all tasks or for none, with a holder in each place of it.
 
-        Waits ``room`` seconds for room, ``patience`` for holders; asked again it goes on.
+        Waits ``room`` seconds for room, ``patience`` for holders; asked again it goes on. What
+        does not get its room now leaves no group that could take it later, unasked.
         """
-        with self._lock:
-            group = self._group(job_id, bundles)
-        if not group.wait(room):
+        group = self._group(job_id, bundles, room)
+        if group is None:
             return {"state": PENDING}
         with self._lock:
             holders = [
@@ -170,18 +174,35 @@ class Cluster:
         except ValueError:
             return None
 
-    def _group(self, job_id: str, bundles: Sequence[dict[str, float]]) -> PlacementGroup:
+    def _group(
+        self, job_id: str, bundles: Sequence[dict[str, float]], room: float
+    ) -> PlacementGroup | None:
         group = self._find(job_id)
-        if group is not None:
-            if _same(group.bundle_specs, bundles):
-                return group
+        if group is not None and not _same(group.bundle_specs, bundles):
             remove_placement_group(group)
-        return placement_group(
-            [dict(bundle) for bundle in bundles],
-            strategy="SPREAD",  # people say how many nodes they want, and mean machines
-            name=f"{self._scope}/{job_id}",
-            lifetime="detached",
-        )
+            group = None
+        if group is None:
+            if not self._wait_for_room(bundles, room):
+                return None
+            group = placement_group(
+                [dict(bundle) for bundle in bundles],
+                strategy="SPREAD",  # people say how many nodes they want, and mean machines
+                name=f"{self._scope}/{job_id}",
+                lifetime="detached",
+            )
+        if group.wait(_PLACING):
+            return group
+        remove_placement_group(group)
+        return None
+
+    @staticmethod
+    def _wait_for_room(bundles: Sequence[dict[str, float]], seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while not fits(bundles, list(available_resources_per_node().values())):
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.1)
+        return True
 
     def _hold(
         self,

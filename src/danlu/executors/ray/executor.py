@@ -41,7 +41,7 @@ _RECENT = 2.0  # seconds for which the nodes of the cluster are kept in mind
 class Patience:
     """Seconds to wait within one call, for room and for holders; a job asks again anyway."""
 
-    room: float = 0.5
+    room: float = 0.0
     holders: float = 5.0
 
 

@@ -1,10 +1,12 @@
 """Whether a job could ever fit onto the nodes there are, and why not."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from danlu.executors.api import Node
 from danlu.executors.capacity import ROUNDING, size_text
 from danlu.job.plan import Role
+
+_SCARCE = ("GPU", "CPU", "memory")
 
 
 def spread(roles: Sequence[Role], nodes: Sequence[Node]) -> list[str] | None:
@@ -31,6 +33,28 @@ def spread(roles: Sequence[Role], nodes: Sequence[Node]) -> list[str] | None:
             ]
             found.append(host)
     return found
+
+
+def fits(bundles: Sequence[Mapping[str, float]], rooms: Sequence[Mapping[str, float]]) -> bool:
+    """Tell whether there is room for all bundles at once: largest first, closest room first."""
+    left = [dict(room) for room in rooms]
+    for bundle in sorted(
+        bundles, key=lambda b: [b.get(name, 0.0) for name in _SCARCE], reverse=True
+    ):
+        closest = min(
+            (room for room in left if _holds(room, bundle)),
+            key=lambda room: [room.get(name, 0.0) for name in _SCARCE],
+            default=None,
+        )
+        if closest is None:
+            return False
+        for name, amount in bundle.items():
+            closest[name] = closest.get(name, 0.0) - amount
+    return True
+
+
+def _holds(room: Mapping[str, float], bundle: Mapping[str, float]) -> bool:
+    return all(room.get(name, 0.0) + ROUNDING >= amount for name, amount in bundle.items())
 
 
 def faults(roles: Sequence[Role], nodes: Sequence[Node]) -> list[tuple[str, str]]:
