@@ -18,7 +18,7 @@ def why_not_compilable(parts: Halves, outside: Sequence[tf.Tensor], op: tf.Opera
         handles = [_standing_for(each) for each in used]
         fill = [_filled(each, handle) for each, handle in zip(used, handles, strict=True)]
         data = [tf.zeros([1, *_known(each)], each.dtype) for each in parts.given]
-        done = compiled(parts, op, 1)(data, handles, used)
+        done = compiled(parts, op, 1)(data, tf.constant(0), tf.constant(1), handles, used)
         try:
             with tf.Session(graph=graph) as session:
                 session.run([each for each in fill if each is not None])

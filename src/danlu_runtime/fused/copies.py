@@ -12,8 +12,11 @@ def copied(
     wanted: Sequence[Any],
     *,
     keep_devices: bool = True,
+    waits: bool = False,
 ) -> list[Any]:
     """Copy ``operations`` into the graph that is built now; return the copies of ``wanted``.
+
+    ``waits``: it runs in a thread of its own, which may wait for data.
 
     ``given`` stands for tensors of operations that are not copied; what is waited for and not
     copied is taken to have happened.
@@ -34,6 +37,8 @@ def copied(
             del node.attr["_class"]
         if not keep_devices:
             node.device = ""
+        if waits and node.op == "IteratorGetNext":
+            node.op = "IteratorGetNextSync"  # no other thread has to be woken for it
     names = [each.name for each in wanted if getattr(each, "op", each) in copies]
     found = iter(
         tf.import_graph_def(nodes, input_map=used, return_elements=names, name="step") or ()

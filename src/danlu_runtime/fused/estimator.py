@@ -7,6 +7,7 @@ step some hook is due at is made as ever, with all hooks. What is trained is the
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -19,7 +20,7 @@ from danlu_runtime.fused.plan import Plan
 from danlu_runtime.fused.refusals import why_not
 from danlu_runtime.notes import say
 
-_COMPILED = 16  # steps of one program at most: what is left over is made without XLA
+_COMPILED = 100  # steps of one program at most
 
 
 @contextmanager
@@ -69,15 +70,14 @@ class _Begins(tf.train.SessionRunHook):
         folder = self._estimator.model_dir
         there = tf.train.latest_checkpoint(folder) is not None
         xla = choice.chosen(folder, has_checkpoint=there)
-        fused, values, xla = _fused(specification, xla, self._estimator.config)
+        fused, values, xla = _fused(specification, xla)
         choice.keep(folder, xla)
         if fused is not None:
-            self._plans[tf.get_default_graph()] = Plan(specification, values, fused)
+            plan = Plan(specification, values, fused, partial(_leave_out_xla, folder))
+            self._plans[tf.get_default_graph()] = plan
 
 
-def _fused(
-    specification: Any, xla: bool, config: Any
-) -> tuple[Fused | None, list[tf.Tensor], bool]:
+def _fused(specification: Any, xla: bool) -> tuple[Fused | None, list[tf.Tensor], bool]:
     """Return the loop, its values, and whether it is compiled."""
     op = specification.train_op
     reason = why_not(op, [])
@@ -87,7 +87,7 @@ def _fused(
     values = [each for each in _looked_at(specification) if why_not(op, [each]) is None]
     if xla:
         try:
-            return Fused(op, values, xla=True, steps=_program(config)), values, True
+            return Fused(op, values, xla=True, steps=_COMPILED), values, True
         except Unsupported as refusal:
             say(f"the steps are not compiled: {refusal.message}")
     # Values cost something in every step; a single one gives them where it may.
@@ -95,11 +95,9 @@ def _fused(
     return Fused(op, values), values, False
 
 
-def _program(config: Any) -> int:
-    """Return how many steps a program has: a divisor of those between two that hooks look at."""
-    between = min(config.log_step_count_steps or 100, config.save_summary_steps or 100) - 1
-    found = [size for size in range(8, _COMPILED + 1) if between % size == 0]
-    return max(found, default=max(1, min(between, 10)))
+def _leave_out_xla(folder: str, reason: str) -> None:
+    say(f"the steps are not compiled any more: {reason}")
+    choice.keep(folder, False)
 
 
 def _looked_at(specification: Any) -> list[tf.Tensor]:

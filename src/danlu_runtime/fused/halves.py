@@ -11,11 +11,13 @@ import tensorflow.compat.v1 as tf
 
 from danlu_runtime.fused.behind import Behind, behind, inputs_of, stays_outside
 
-_READS = ("IteratorGetNext", "IteratorGetNextSync")
-_LOW = ("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond")  # loops of the first kind
+READS = ("IteratorGetNext", "IteratorGetNextSync")
+LOW = ("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond")  # loops of the first kind
 _SHAPES = ("Shape", "ShapeN", "Size", "Rank")
 _IMAGES = ("Decode", "Encode", "Extract", "Draw", "SampleDistorted")
 _TEXTS = (tf.string, tf.variant)
+_TOGETHER = 1 << 26  # bytes of data of one program; there are as many again for the next
+_ROWS, _TEXT = 128, 64  # of a batch, and bytes of a text, where that is not known
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,19 @@ def halves(
     )
 
 
+def fitting(parts: Halves, steps: int) -> int:
+    """Return how many steps have their data together: all, or as many as fit into memory."""
+    needed = sum(_bytes(each) for each in parts.crossing)
+    return max(1, min(steps, _TOGETHER // max(needed, 1)))
+
+
+def _bytes(tensor: tf.Tensor) -> int:
+    size = tensor.dtype.size or _TEXT
+    for each in tensor.shape.as_list():
+        size *= each or _ROWS
+    return int(size)
+
+
 def _takes_contents_of(first: set[tf.Operation], operation: tf.Operation) -> bool:
     return operation.type not in _SHAPES and any(each in first for each in inputs_of(operation))
 
@@ -101,7 +116,7 @@ def _is_firm(value: tf.Tensor) -> bool:
 def _of_the_graph(trained: Iterable[tf.Operation]) -> str | None:
     devices = set()
     for each in trained:
-        if each.type in _LOW:
+        if each.type in LOW:
             return f"{each.name!r} ({each.type}) belongs to a loop or a branch XLA cannot compile."
         if each.device:
             devices.add(each.device)
@@ -129,7 +144,7 @@ def _changing(found: Behind) -> set[tf.Operation]:
 def _is_for_the_host(operation: tf.Operation) -> bool:
     if operation.type == "Const":
         return False
-    if operation.type in _READS or is_drawn(operation) or operation.type.startswith(_IMAGES):
+    if operation.type in READS or is_drawn(operation) or operation.type.startswith(_IMAGES):
         return True
     if any(each.dtype in _TEXTS for each in (*operation.inputs, *operation.outputs)):
         return True

@@ -9,12 +9,15 @@ import tensorflow.compat.v1 as tf
 from danlu.errors import Unsupported
 from danlu_runtime.fused.attempt import why_not_compilable
 from danlu_runtime.fused.behind import Behind, behind
-from danlu_runtime.fused.compiled import program
+from danlu_runtime.fused.compiled import Program
 from danlu_runtime.fused.frame import Frame
-from danlu_runtime.fused.halves import Halves, halves, is_drawn
+from danlu_runtime.fused.halves import Halves, fitting, halves, is_drawn
 from danlu_runtime.fused.refusals import why_not
 from danlu_runtime.fused.trail import Trail, can_be_kept
+from danlu_runtime.fused.trial import Trial
 from danlu_runtime.steps.marks import mark
+
+_AHEAD = 100
 
 
 class Fused:
@@ -23,7 +26,8 @@ class Fused:
     Made once for a graph, before it is finalized. A call that ends with an error, as at the end
     of the data, has made the steps before it, as single runs would have. ``alone``: single steps
     beside the loop would draw or read out of turn. ``trail``: the values of every step are kept,
-    for calls of ``steps`` at most; they are single numbers.
+    for calls of ``steps`` at most; they are single numbers. ``ahead``: for so many steps at most
+    the data is put together for XLA; fewer where it is large.
 
     Raises:
         Unsupported: the step cannot be fused; the sentence is that of ``why_not``.
@@ -37,6 +41,7 @@ class Fused:
         xla: bool = False,
         steps: int | None = None,
         trail: bool = False,
+        ahead: int = _AHEAD,
     ) -> None:
         reason = why_not(op, values)
         if reason is not None:
@@ -48,15 +53,19 @@ class Fused:
         op = op.op if isinstance(op, tf.Tensor) else op
         found = behind([op, *values])
         self.most = steps if xla or trail else None
+        self._trial = Trial() if xla else None
         self.alone = xla or draws(op, *values)
         parts = _compilable(found, op, values) if xla else None
         with _apart(op.graph), tf.name_scope("fused") as scope:
             self._asked = tf.placeholder_with_default(tf.constant(1, tf.int32), [], "steps")
-            self.trail = Trail(steps or 1, len(values)) if trail else None
+            self.trail = Trail(self.most or 1, len(values)) if trail else None
             if parts is not None:
-                results = program(parts, _handles(found), op, values, self._asked, steps or 1)
+                self._compiles = tf.placeholder_with_default(tf.constant(True), [], "compiles")
+                state = (fitting(parts, ahead), self.trail, self._compiles)
+                program = Program(parts, _handles(found), op, values, *state)
+                results = program.results(self._cleared())
             else:
-                results = _looped(found, op, values, self._asked, scope, self.trail)
+                results = _looped(found, op, values, self._cleared(), scope, self.trail)
             if self.trail is not None:
                 self.trail.follows(results[0])
         self.done, *self.values = results
@@ -64,13 +73,36 @@ class Fused:
         told = [] if self.trail is None else [self.trail.after]
         mark(self.op.graph, op, [self.done, *self.values, *told], self._asked)
 
+    def _cleared(self) -> tf.Tensor:
+        """Return how many steps are asked for; the trail of those before is gone then."""
+        return self._asked if self.trail is None else self.trail.cleared(self._asked)
+
     def feed(self, n: int) -> Mapping[Any, Any]:
         """Return the ``feed_dict`` of a call that makes n steps."""
         if n < 1:
             raise ValueError(f"A fused call makes 1 step or more, got {n!r}.")
         if self.most is not None and n > self.most:
             raise ValueError(f"This call makes {self.most} steps at most, got {n!r}.")
-        return {self._asked: n}
+        feeds: dict[Any, Any] = {self._asked: n}
+        if self._trial is not None:
+            feeds[self._compiles] = self._trial.compiles
+        return feeds
+
+    @property
+    def is_compiled(self) -> bool:
+        return self._trial is not None
+
+    def limit(self, steps: int) -> int:
+        """Return how many steps the next call should have, of so many at most."""
+        most = steps if self.most is None else min(steps, self.most)
+        return most if self._trial is None else self._trial.limit(most)
+
+    def took(self, n: int, seconds: float) -> str | None:
+        """Take note of the time of a call; return why XLA is not used from now on, if that is so.
+
+        Who tells the times asks ``limit`` before each call; who does not has all calls compiled.
+        """
+        return None if self._trial is None else self._trial.took(n, seconds)
 
 
 def draws(*fetches: Any) -> bool:
@@ -118,7 +150,6 @@ def _looped(
 ) -> list[tf.Tensor]:
     """Put the loop into the graph; return the count of steps made, and the values."""
     frame = Frame(scope.rstrip("/"))
-    asked = asked if trail is None else trail.cleared(asked)
     names = frame.write(found, op, values, asked, trail)
     graph = op.graph
     results = tf.import_graph_def(

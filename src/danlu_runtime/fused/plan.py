@@ -16,12 +16,23 @@ from danlu_runtime.notes import say
 _MOST = 1000  # steps between two looks at the hooks
 _SECONDS = 0.5  # the longest call: a training can be stopped, and shows where it is
 _FIRST = 10  # steps of the first call, before their time is known
+_FEW = 2  # where that may be long: a program is compiled, and may be slow
 
 
 class Plan:
-    """``values`` are those of one step, in the order of the loop's own."""
+    """``values`` are those of one step, in the order of the loop's own.
 
-    def __init__(self, specification: Any, values: Sequence[tf.Tensor], fused: Fused) -> None:
+    ``slower`` is told where it turns out that compiled steps are.
+    """
+
+    def __init__(
+        self,
+        specification: Any,
+        values: Sequence[tf.Tensor],
+        fused: Fused,
+        slower: Callable[[str], None],
+    ) -> None:
+        self._slower = slower
         self._op = specification.train_op
         self._fused = fused
         counter = tf.train.get_global_step()
@@ -33,7 +44,7 @@ class Plan:
             before = counter.read_value() - 1  # hooks are told the step a run begins at
         for element in (counter, counter._as_graph_element(), self._read):
             self._substitute.add(element, before)
-        self._pace = fused.most or _FIRST
+        self._pace = _FEW if fused.is_compiled else _FIRST
         self._works: bool | None = None
 
     def is_step(self, fetches: Any) -> bool:
@@ -59,12 +70,15 @@ class Plan:
 
     def _call(self, session: Any, ahead: int) -> int:
         """Make some of the steps ahead in one call; return how many."""
-        count = min(ahead, self._pace)
+        count = self._fused.limit(min(ahead, self._pace))
         began = time.perf_counter()
         session.run(self._fused.op, self._fused.feed(count))
-        fitting = int(_SECONDS * count / max(time.perf_counter() - began, 1e-9))
-        if self._fused.most is None:  # a program has its number of steps
-            self._pace = max(1, min(fitting, 2 * self._pace))
+        seconds = time.perf_counter() - began
+        fitting = int(_SECONDS * count / max(seconds, 1e-9))
+        self._pace = max(_FEW, min(fitting, 2 * self._pace))
+        reason = self._fused.took(count, seconds)
+        if reason is not None:
+            self._slower(reason)
         return count
 
     def _runs(self, session: Any) -> int:

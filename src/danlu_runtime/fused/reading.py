@@ -1,109 +1,121 @@
 """Reads and draws for the steps to come, while others are trained.
 
-An iterator of our own runs the first half of a step, again and again, in a thread of tf.data: it
-is so many steps ahead. It begins with the first call, after whatever the script has initialised.
+An iterator of our own runs the first half of a step, again and again, in a thread of tf.data, and
+puts what it gives for many steps together: one group is trained with while the next is made. It
+begins with the first call, after whatever the script has initialised. What is left of a group when
+a call ends is there for the next call.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.data.ops import map_op
-from tensorflow.python.ops import cond_v2, while_v2
+from tensorflow.python.ops import cond_v2
 
 from danlu_runtime.fused.copies import copied, entered
 from danlu_runtime.fused.halves import Halves
 
-_ANY = -1  # an element of a list may have any shape
 _ENDLESS = 1 << 62
 
 
 @dataclass(frozen=True)
-class Batches:
-    """What is there for ``count`` steps; ``ended``: the data has no more.
+class Group:
+    """What is there for some steps, one upon the other, as long as the longest of a kind.
 
-    ``lists``: a list of tensors for each that crosses; ``even``: they have one shape each.
+    ``lengths``: of each step, the first dimension of what may differ in it.
     """
 
-    count: tf.Tensor
-    ended: tf.Tensor
-    even: tf.Tensor
-    lists: Sequence[tf.Tensor]
+    stacked: Sequence[tf.Tensor]
+    lengths: tf.Tensor
+    differing: Sequence[int]
 
-    def stacked(
-        self, crossing: Sequence[tf.Tensor], wanted: Sequence[tf.Tensor], steps: int
-    ) -> list[tf.Tensor]:
-        """Return those of ``wanted`` for all steps, one upon the other."""
-        lists = dict(zip(crossing, self.lists, strict=True))
-        found = [
-            tf.raw_ops.TensorListStack(
-                input_handle=entered([lists[tensor]])[lists[tensor]],
-                element_shape=_shape(tensor),
-                element_dtype=tensor.dtype,
-                num_elements=steps,
-            )
-            for tensor in wanted
-        ]
-        for one, tensor in zip(found, wanted, strict=True):
-            one.set_shape([steps, *tensor.shape])
-        return found
+    def even(self, at: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
+        """Return of how many steps from ``at`` on all has its full length; the first counts."""
+        if not self.differing:
+            return end - at
+        full = [tf.shape(self.stacked[each])[1] for each in self.differing]
+        same = tf.reduce_all(tf.equal(self.lengths[at:end], full), 1)
+        return tf.maximum(1, tf.reduce_sum(tf.cumprod(tf.cast(same, tf.int32))))
 
-    def at(self, step: tf.Tensor, crossing: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        found = [
-            tf.raw_ops.TensorListGetItem(
-                input_handle=each,
-                index=step,
-                element_shape=_shape(tensor),
-                element_dtype=tensor.dtype,
-            )
-            for each, tensor in zip(entered(self.lists).values(), crossing, strict=True)
-        ]
-        for one, tensor in zip(found, crossing, strict=True):
-            one.set_shape(tensor.shape)
+    def of_step(self, at: tf.Tensor) -> list[tf.Tensor]:
+        """Return what there is for one step, as it was read."""
+        found = [each[at] for each in self.stacked]
+        for place, each in enumerate(self.differing):
+            found[each] = found[each][: self.lengths[at, place]]
         return found
 
 
 class Ahead:
-    """The iterator, and whether it has begun."""
+    """The iterator, the group that is trained with, and how far."""
 
     def __init__(self, parts: Halves, outside: Sequence[tf.Tensor], steps: int) -> None:
         self._parts = parts
         self._outside = outside
         self._steps = steps
-        self._types = [each.dtype for each in parts.crossing]
-        self._shapes = [each.shape for each in parts.crossing]
+        self._differing = [
+            place for place, each in enumerate(parts.crossing) if each.shape.as_list()[:1] == [None]
+        ]
+        self._types = [*(each.dtype for each in parts.crossing), tf.int32]
+        lengths = tf.TensorShape([len(self._differing)])
+        self._shapes = [
+            tf.TensorShape([None, *each]) for each in (*(x.shape for x in parts.crossing), lengths)
+        ]
         self._iterator = tf.raw_ops.IteratorV2(
             shared_name="", container="", output_types=self._types, output_shapes=self._shapes
         )
-        # It has no initializer: there is a value as soon as there is a first call.
-        name = tf.get_default_graph().unique_name("begun")
-        self._begun = tf.raw_ops.VarHandleOp(dtype=tf.bool, shape=[], shared_name=name)
+        # They have no initializers: there are values as soon as there is a first call.
+        self._begun = _variable("begun", tf.bool)
+        self._at = _variable("at", tf.int32)
+        self._size = _variable("size", tf.int32)
+        self._kept = [_variable("group", each) for each in self._types]
 
-    def read(self, asked: tf.Tensor) -> Batches:
-        """Take what is there for as many steps as are asked for, or as there is data for."""
-        with tf.control_dependencies([self._begin()]):
-            empty = [
-                tf.raw_ops.EmptyTensorList(
-                    element_shape=_ANY, max_num_elements=-1, element_dtype=each
-                )
-                for each in self._types
-            ]
-            sizes = [tf.zeros([each.rank], tf.int32) for each in self._shapes]
-            first = [tf.constant(0), tf.constant(False), tf.constant(True), sizes, empty]
-        count, ended, even, _, lists = while_v2.while_loop(
-            lambda count, ended, *_: tf.logical_and(count < asked, tf.logical_not(ended)),
-            self._take,
-            first,
-            parallel_iterations=1,
+    def begin(self) -> list[tf.Tensor]:
+        """Go on where the last call has ended: return the next step of the group, and its size."""
+        known = tf.raw_ops.VarIsInitializedOp(resource=self._begun)
+        going = cond_v2.cond_v2(known, lambda: _value(self._begun), lambda: tf.constant(False))
+        ready = cond_v2.cond_v2(going, lambda: tf.constant(True), self._start)
+        with tf.control_dependencies([ready]):
+            return [_value(self._at), _value(self._size)]
+
+    def more(self) -> tf.Tensor:
+        """Take the next group; return its size, 0 at the end of the data."""
+        (iterator,) = entered([self._iterator]).values()
+        one = tf.raw_ops.IteratorGetNextAsOptional(
+            iterator=iterator, output_types=self._types, output_shapes=self._shapes
         )
-        return Batches(count, ended, even, lists)
+
+        def taken() -> tf.Tensor:
+            (optional,) = entered([one]).values()
+            values = tf.raw_ops.OptionalGetValue(
+                optional=optional, output_types=self._types, output_shapes=self._shapes
+            )
+            size = tf.shape(values[-1])[0]
+            kept = [
+                _assign(handle, self._whole(value, size))
+                for handle, value in zip(self._kept, values, strict=True)
+            ]
+            with tf.control_dependencies([*kept, _assign(self._size, size)]):
+                return tf.identity(size)
+
+        there = tf.raw_ops.OptionalHasValue(optional=one)
+        return cond_v2.cond_v2(there, taken, lambda: tf.constant(0))
+
+    def group(self) -> Group:
+        *stacked, lengths = [_value(handle) for handle in self._kept]
+        for one, shape in zip((*stacked, lengths), self._shapes, strict=True):
+            one.set_shape([self._steps, *shape[1:]])
+        return Group(stacked, lengths, self._differing)
+
+    def passed(self, at: tf.Tensor) -> tf.Operation:
+        """Take note of what has been trained with."""
+        return _assign(self._at, at)
 
     def tell_end(self) -> tf.Tensor:
         """Read past the end of the data, which raises what it always does."""
-        iterator, begun = entered([self._iterator, self._begun]).values()
+        (iterator,) = entered([self._iterator]).values()
         # The next call begins anew: somebody may give the data a new beginning.
-        anew = tf.raw_ops.AssignVariableOp(resource=begun, value=tf.constant(False))
+        anew = _assign(self._begun, tf.constant(False))
         with tf.control_dependencies([anew]):
             past = tf.raw_ops.IteratorGetNext(
                 iterator=iterator, output_types=self._types, output_shapes=self._shapes
@@ -111,78 +123,60 @@ class Ahead:
         with tf.control_dependencies(past):
             return tf.constant(True)
 
-    def _begin(self) -> tf.Tensor:
-        def begun() -> tf.Tensor:
-            (handle,) = entered([self._begun]).values()
-            return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.bool)
-
-        known = tf.raw_ops.VarIsInitializedOp(resource=self._begun)
-        going = cond_v2.cond_v2(known, begun, lambda: tf.constant(False))
-        return cond_v2.cond_v2(going, lambda: tf.constant(True), self._start)
-
     def _start(self) -> tf.Tensor:
-        iterator, begun = entered([self._iterator, self._begun]).values()
+        (iterator,) = entered([self._iterator]).values()
 
         @tf.autograph.experimental.do_not_convert
         def first_half(_: tf.Tensor) -> tuple[tf.Tensor, ...]:
             given = entered(self._outside)
-            return tuple(copied(self._parts.before, given, self._parts.crossing))
+            found = copied(self._parts.before, given, self._parts.crossing, waits=True)
+            lengths = [tf.shape(found[each])[0] for each in self._differing]
+            return (*found, tf.stack(lengths) if lengths else tf.zeros([0], tf.int32))
 
         # tf.data (2.21) takes an end of data inside of a plain map for a fault.
         data = map_op._MapDataset(
-            tf.compat.v2.data.Dataset.range(_ENDLESS), first_half, preserve_cardinality=False
-        ).prefetch(self._steps)
-        made = tf.raw_ops.MakeIterator(dataset=data._variant_tensor, iterator=iterator)
+            tf.compat.v2.data.Dataset.range(_ENDLESS),
+            first_half,
+            preserve_cardinality=False,
+            use_inter_op_parallelism=False,
+        )
+        if self._differing:
+            data = data.padded_batch(self._steps, tuple(each[1:] for each in self._shapes))
+        else:
+            data = data.batch(self._steps)
+        made = tf.raw_ops.MakeIterator(dataset=data.prefetch(1)._variant_tensor, iterator=iterator)
         with tf.control_dependencies([made]):
-            told = tf.raw_ops.AssignVariableOp(resource=begun, value=tf.constant(True))
-        with tf.control_dependencies([told]):
+            first = [_assign(self._at, tf.constant(0)), _assign(self._size, tf.constant(0))]
+        with tf.control_dependencies(first):
+            begun = _assign(self._begun, tf.constant(True))
+        with tf.control_dependencies([begun]):
             return tf.constant(True)
 
-    def _take(self, count: Any, ended: Any, even: Any, sizes: Any, lists: Any) -> Any:
-        """Add the next to the lists, if there is one."""
-        (iterator,) = entered([self._iterator]).values()
-        types, shapes = self._types, self._shapes
-        one = tf.raw_ops.IteratorGetNextAsOptional(
-            iterator=iterator, output_types=types, output_shapes=shapes
-        )
-        there = tf.raw_ops.OptionalHasValue(optional=one)
-        kept = [even, *sizes, *lists]
+    def _whole(self, value: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+        """Return a group with a place for every step: a program has one shape."""
 
-        def took() -> list[tf.Tensor]:
-            (optional,) = entered([one]).values()
-            values = tf.raw_ops.OptionalGetValue(
-                optional=optional, output_types=types, output_shapes=shapes
-            )
-            return _added(values, count, even, sizes, lists)
+        def longer() -> tf.Tensor:
+            given, count = entered([value, size]).values()
+            missing = [self._steps - count, *tf.unstack(tf.shape(given)[1:], value.shape.rank - 1)]
+            return tf.concat([given, tf.zeros(tf.stack(missing), given.dtype)], 0)
 
-        def left() -> list[tf.Tensor]:
-            return [tf.identity(each) for each in entered(kept).values()]
+        def as_it_is() -> tf.Tensor:
+            return tf.identity(*entered([value]).values())
 
-        taken = cond_v2.cond_v2(there, took, left)
-        for new, old in zip(taken, kept, strict=True):
-            new.set_shape(old.shape)
-        many = len(sizes)
-        return (
-            count + tf.cast(there, tf.int32),
-            tf.logical_not(there),
-            taken[0],
-            list(taken[1 : 1 + many]),
-            list(taken[1 + many :]),
-        )
+        return cond_v2.cond_v2(tf.equal(size, self._steps), as_it_is, longer)
 
 
-def _added(values: Any, count: Any, even: Any, sizes: Any, lists: Any) -> list[tf.Tensor]:
-    now, pushed = [], []
-    for tensor, size, to in zip(values, sizes, lists, strict=True):
-        now.append(tf.shape(tensor))
-        if not tensor.shape.is_fully_defined():
-            same = tf.reduce_all(tf.equal(now[-1], size))
-            even = tf.logical_and(even, tf.logical_or(tf.equal(count, 0), same))
-        pushed.append(tf.raw_ops.TensorListPushBack(input_handle=to, tensor=tensor))
-    return [tf.identity(even), *now, *pushed]
+def _variable(name: str, kind: tf.DType) -> tf.Tensor:
+    shared = tf.get_default_graph().unique_name(name)
+    return tf.raw_ops.VarHandleOp(dtype=kind, shape=None, shared_name=shared)
 
 
-def _shape(tensor: tf.Tensor) -> Any:
-    if not tensor.shape.is_fully_defined():
-        return _ANY
-    return tf.constant(tensor.shape.as_list(), tf.int32, [tensor.shape.rank])
+def _value(handle: tf.Tensor) -> tf.Tensor:
+    kind = handle.op.get_attr("dtype")
+    (inside,) = entered([handle]).values()
+    return tf.raw_ops.ReadVariableOp(resource=inside, dtype=kind)
+
+
+def _assign(handle: tf.Tensor, value: tf.Tensor) -> tf.Operation:
+    (inside,) = entered([handle]).values()
+    return tf.raw_ops.AssignVariableOp(resource=inside, value=value)

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import tensorflow.compat.v1 as tf
 
+from danlu_runtime.fused.copies import entered
+
 
 class _Array(Protocol):
     def __getitem__(self, at: Any) -> Any: ...
@@ -43,10 +45,23 @@ class Trail:
         with tf.control_dependencies([wiped]):
             return tf.identity(asked)
 
+    def add(self, at: tf.Tensor, rows: Any) -> tf.Operation:
+        """Keep the rows of the steps from ``at`` on."""
+        (inside,) = entered([self.handle]).values()
+        rows = tf.convert_to_tensor(rows)
+        return tf.raw_ops.ResourceScatterUpdate(
+            resource=inside, indices=at + tf.range(tf.shape(rows)[0]), updates=rows
+        )
+
     def follows(self, done: tf.Tensor) -> None:
         """Be read after a call, of which ``done`` is a result."""
         with tf.control_dependencies([done.op]):
             self.after = tf.raw_ops.ReadVariableOp(resource=self.handle, dtype=KIND)
+
+
+def row_of(values: Sequence[tf.Tensor], at: tf.Tensor) -> tf.Tensor:
+    """Return what is kept of a step that was done at a time."""
+    return tf.stack([*(tf.cast(each, KIND) for each in values), at])
 
 
 def made(rows: _Array) -> int:

@@ -48,13 +48,34 @@ def test_every_step_of_a_call_leaves_its_values_and_its_time(tf):
     assert began - 1 < rows[0, -1] <= rows[-1, -1] < time.time() + 1
 
 
-def test_steps_before_the_end_of_the_data_leave_theirs(tf):
+def test_steps_of_a_program_leave_their_values(tf):
+    """From two groups of data, and one of them alone."""
+    from danlu_runtime.fused import Fused
+    from danlu_runtime.fused.trail import made
+
+    with tf.Graph().as_default(), resource_variables(tf):
+        tf.set_random_seed(7)
+        model = _model(tf)
+        fused = Fused(model.op, model.values, xla=True, steps=STEPS, ahead=STEPS, trail=True)
+        with _session(tf, model) as session:
+            singly = [session.run([model.op, *model.values])[1:] for _ in range(3 + STEPS)]
+        with _session(tf, model) as session:
+            _, first = session.run([fused.values, fused.trail.after], fused.feed(3))
+            _, second = session.run([fused.values, fused.trail.after], fused.feed(STEPS))
+
+    assert (made(first), made(second)) == (3, STEPS)
+    rows = np.concatenate([first[:3], second])
+    np.testing.assert_allclose(rows[:, :-1], np.array(singly, "float64"), rtol=1e-5)
+
+
+@pytest.mark.parametrize("xla", [False, True], ids=["a loop", "a program"])
+def test_steps_before_the_end_of_the_data_leave_theirs(tf, xla):
     from danlu_runtime.fused import Fused
     from danlu_runtime.fused.trail import made
 
     with tf.Graph().as_default(), resource_variables(tf):
         model = _model(tf, rows=16 * 3, repeat=False)
-        fused = Fused(model.op, model.values, steps=STEPS, trail=True)
+        fused = Fused(model.op, model.values, xla=xla, steps=STEPS, trail=True)
         with _session(tf, model) as session:
             with pytest.raises(tf.errors.OutOfRangeError):
                 session.run([fused.values, fused.trail.after], fused.feed(STEPS))

@@ -7,8 +7,8 @@ import pytest
 from runtime.fused.compared import Model, assert_equal, loss_of, pipeline, resource_variables
 
 STEPS = 4
-XLA = {"xla": True, "steps": STEPS, "tolerance": 1e-5}
-PIECES = (4, 4, 1, 3, 4)  # fewer steps are made too, without XLA
+XLA = {"xla": True, "steps": STEPS, "ahead": STEPS, "tolerance": 1e-5}
+PIECES = (4, 4, 1, 3, 2, 4, 1)  # groups of data are parted, and a step alone is not compiled
 
 
 def _momentum(tf, loss):
@@ -26,14 +26,14 @@ def test_a_network_with_momentum(tf):
     assert_equal(tf, lambda: _model(tf, lambda x: tf.layers.dense(x, 8, tf.nn.relu)), PIECES, **XLA)
 
 
-def test_the_steps_of_a_whole_call_are_compiled(tf):
+def test_the_steps_of_a_call_are_compiled_and_a_single_one_is_not(tf):
     from danlu_runtime.fused import Fused
 
     with tf.Graph().as_default(), resource_variables(tf):
         model = _model(tf)
         fused = Fused(model.op, model.values, xla=True, steps=STEPS)
         options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
-        traces = {n: tf.RunMetadata() for n in (STEPS, STEPS - 1)}
+        traces = {n: tf.RunMetadata() for n in (STEPS - 1, 1)}
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             session.run(model.begin)
@@ -46,8 +46,8 @@ def test_the_steps_of_a_whole_call_are_compiled(tf):
         ]
         return [name for name in names if "MatMul" in name]
 
-    assert not trained_outside_of_xla(traces[STEPS])
-    assert trained_outside_of_xla(traces[STEPS - 1])
+    assert not trained_outside_of_xla(traces[STEPS - 1])
+    assert trained_outside_of_xla(traces[1])
 
 
 @pytest.mark.parametrize("seed", [None, 11])
@@ -56,6 +56,10 @@ def test_dropout_draws_what_it_draws_without_xla(tf, seed):
         return tf.nn.dropout(tf.layers.dense(x, 8, tf.nn.relu), rate=0.5, seed=seed)
 
     assert_equal(tf, lambda: _model(tf, hidden), PIECES, **XLA)
+
+
+def test_calls_may_be_of_more_steps_than_have_their_data_together(tf):
+    assert_equal(tf, lambda: _model(tf), PIECES, **{**XLA, "ahead": 3})
 
 
 def test_adam(tf):
@@ -104,10 +108,10 @@ def test_what_xla_cannot_do_with_data_is_done_before(tf):
 
 
 def test_a_last_batch_that_is_smaller(tf):
-    """Its call has no common shape, and is made without XLA."""
+    """It has not the shape of the others, and is made without XLA."""
 
     def build():
-        numbers = tf.data.Dataset.range(4 * 6 + 2).batch(4)
+        numbers = tf.data.Dataset.range(4 * 3 + 2).batch(4).repeat()
         iterator = tf.data.make_initializable_iterator(numbers)
         some = tf.cast(iterator.get_next(), tf.float32)
         weight = tf.get_variable("weight", [3], initializer=tf.ones_initializer())
@@ -116,6 +120,7 @@ def test_a_last_batch_that_is_smaller(tf):
         return Model(train, [loss], [iterator.initializer])
 
     assert_equal(tf, build, (4, 3), **XLA)
+    assert_equal(tf, build, (2, 4, 1), **XLA)
 
 
 def test_at_the_end_of_the_data_the_steps_before_it_are_made(tf):
@@ -135,7 +140,7 @@ def test_at_the_end_of_the_data_the_steps_before_it_are_made(tf):
                 assert session.run(step) == 7 * round_
 
 
-def test_a_text_is_told_by_calls_of_fewer_steps(tf):
+def test_a_text_is_told_by_a_call_of_one_step(tf):
     """A summary: the step it is wanted for is made alone."""
     from danlu_runtime.fused import Fused
 

@@ -208,6 +208,7 @@ def test_a_step_that_calls_python_is_made_alone(train, capfd):
 @pytest.mark.parametrize("words", [PLAIN, DROPOUT], ids=["plain", "dropout"])
 def test_with_xla_it_is_the_same_to_five_digits(train, monkeypatch, words):
     monkeypatch.setenv("DANLU_XLA", "1")
+    monkeypatch.setattr("danlu_runtime.fused.trial._CLEARLY", 0.0)  # however slow it is
     compiled = train(words)
     monkeypatch.delenv("DANLU_XLA")
 
@@ -220,6 +221,7 @@ def test_with_xla_it_is_the_same_to_five_digits(train, monkeypatch, words):
 
 def test_a_training_goes_on_with_xla_as_it_began(train, monkeypatch, capfd):
     monkeypatch.setenv("DANLU_XLA", "1")
+    monkeypatch.setattr("danlu_runtime.fused.trial._CLEARLY", 0.0)  # however slow it is
     train(PLAIN, train_max_steps=120)
     monkeypatch.delenv("DANLU_XLA")
 
@@ -227,6 +229,16 @@ def test_a_training_goes_on_with_xla_as_it_began(train, monkeypatch, capfd):
 
     assert "training goes on with XLA, as it began" in capfd.readouterr().err
     assert json.loads((later.folder / "danlu-steps.json").read_text()) == {"xla": True}
+
+
+def test_compiled_steps_that_are_slower_are_left_out(train, monkeypatch, capfd):
+    monkeypatch.setenv("DANLU_XLA", "1")
+    monkeypatch.setattr("danlu_runtime.fused.trial._CLEARLY", 1e9)  # whatever was measured
+
+    trained = train(PLAIN)
+
+    assert "the steps are not compiled any more: a step takes " in capfd.readouterr().err
+    assert json.loads((trained.folder / "danlu-steps.json").read_text()) == {"xla": False}
 
 
 def test_what_xla_cannot_compile_is_trained_without_it(train, monkeypatch, capfd):

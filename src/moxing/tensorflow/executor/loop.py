@@ -1,7 +1,7 @@
 """Runs the steps: many in one call where nobody looks at each, one by one where somebody does."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -17,13 +17,14 @@ _NO_DATA = (
     "the number of samples?"
 )
 _FIRST = 10  # steps of the first call of many, before their time is known
+_FEW = 2  # where that may be long: a program is compiled, and may be slow
 
 
 class Pace:
     """How many steps fit into one call."""
 
-    def __init__(self) -> None:
-        self._most = _FIRST
+    def __init__(self, first: int = _FIRST) -> None:
+        self._most = first
 
     def limit(self, stride: int) -> int:
         return min(stride, self._most)
@@ -31,14 +32,14 @@ class Pace:
     def took(self, seconds: float, stride: int) -> None:
         if stride > 1:
             fitting = int(_SECONDS * stride / max(seconds, 1e-9))
-            self._most = max(1, min(fitting, 2 * self._most))
+            self._most = max(_FEW, min(fitting, 2 * self._most))  # with fewer it would stay so
 
 
 class Loop:
     """``usual``: what each call fetches, the number of steps done (STEP) among it.
 
     ``fused`` does many steps in one call; None where it cannot be, or where hooks of the user's
-    see every step.
+    see every step. ``slower`` is told where it turns out that compiled steps are.
     """
 
     def __init__(
@@ -48,13 +49,15 @@ class Loop:
         last_step: int,
         fused: Any = None,
         alone: bool = True,
+        slower: Callable[[str], None] | None = None,
     ) -> None:
         self._usual = usual
         self._parts = parts
         self._end = last_step
         self._fused = fused
         self._alone = alone  # no other worker counts the steps
-        self._pace = Pace()
+        self._slower = slower
+        self._pace = Pace(_FEW if fused is not None and fused.is_compiled else _FIRST)
         self._leaves_trail = False  # the call that is under way
         self._failure: Exception | None = None
         self.steps = 0  # done by this run
@@ -110,7 +113,7 @@ class Loop:
             self._failure = error
             raise
         ended = time.perf_counter()
-        self._pace.took(ended - began, stride)
+        self._measure(stride, ended - began)
         try:
             if rows is not None and stride > 1:
                 self._tell(rows[: stride - 1], times(rows, began, ended))
@@ -120,6 +123,12 @@ class Loop:
         except (StopIteration, tf.errors.OutOfRangeError) as error:
             self._failure = error
             raise
+
+    def _measure(self, stride: int, seconds: float) -> None:
+        self._pace.took(seconds, stride)
+        reason = None if self._fused is None else self._fused.took(stride, seconds)
+        if reason is not None and self._slower is not None:
+            self._slower(reason)
 
     def _move(self, values: dict[str, Any], at: float, step: int) -> None:
         """Take note of the last step that was done."""
@@ -176,8 +185,8 @@ class Loop:
         wanted = [part.steps_alone(step) for part in self._parts if not (part.late and is_kept)]
         allowed = counted.allowance()
         left = self._end - self.moment.global_step
-        most = self._fused.most or left
-        return max(1, self._pace.limit(min(*wanted, left, most, allowed if allowed else left)))
+        stride = min(*wanted, left, allowed if allowed else left)
+        return max(1, self._pace.limit(self._fused.limit(stride)))
 
     def _call(self, session: Any, step: int, stride: int) -> tuple[dict[str, Any], Any]:
         """Make the steps; return the values of the last, and those of all where they are kept."""

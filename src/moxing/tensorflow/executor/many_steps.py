@@ -39,10 +39,17 @@ def many_steps(
         plain = Fused(op, values, steps=_MOST if kept else None, trail=kept)
         made = None if plain.alone and sights.inside else plain
     if xla and reason:
-        tf.logging.warning("XLA is left out: %s.", reason.rstrip("."))
-    if request.log_dir:
-        choice.keep(request.log_dir, xla and not reason)
+        leave_out_xla(request.log_dir, reason)
+    elif request.log_dir:
+        choice.keep(request.log_dir, xla)
     return made
+
+
+def leave_out_xla(log_dir: str | None, reason: str) -> None:
+    """Say why a training goes on without XLA, and remember it for those that go on from it."""
+    tf.logging.warning("XLA is left out: %s.", reason.rstrip("."))
+    if log_dir:
+        choice.keep(log_dir, False)
 
 
 def _compiled(
@@ -51,8 +58,9 @@ def _compiled(
     """Return the compiled steps, or why there are none."""
     if reason:
         return None, reason
+    kept = can_be_kept(values)
+    most = _MOST if kept else min(request.log_every or _MOST, _MOST)
     try:
-        most = min(request.log_every or _MOST, _MOST)
-        return Fused(op, values, xla=True, steps=most), ""
+        return Fused(op, values, xla=True, steps=most, trail=kept), ""
     except Unsupported as error:
         return None, error.message

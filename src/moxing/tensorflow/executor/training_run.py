@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -21,7 +22,7 @@ from moxing.tensorflow.executor.logs import (
     usual_values,
 )
 from moxing.tensorflow.executor.loop import STEP, Loop
-from moxing.tensorflow.executor.many_steps import Sights, many_steps
+from moxing.tensorflow.executor.many_steps import Sights, leave_out_xla, many_steps
 from moxing.tensorflow.executor.model import Model, build
 from moxing.tensorflow.executor.modes import ModeKeys
 from moxing.tensorflow.executor.outputs import Outputs
@@ -87,7 +88,14 @@ def train(request: Request, cluster: Cluster | None = None) -> None:
             resumes = found is not None and found.resumes
             sights = _sights(request, built, joined)
             fused = many_steps(request, built.op, built.usual, sights, resumes)
-        loop = Loop(built.usual, parts, request.max_steps, fused, alone=cluster is None)
+        loop = Loop(
+            built.usual,
+            parts,
+            request.max_steps,
+            fused,
+            alone=cluster is None,
+            slower=partial(leave_out_xla, request.log_dir),
+        )
         ready = scaffold(start, _initializers(built), saver)
         config = configuration(placed)
         hooks = [*joined, loop.hook()]

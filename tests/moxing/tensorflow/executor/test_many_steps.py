@@ -140,6 +140,7 @@ def test_xla_is_taken_where_it_is_asked_for_and_kept_where_the_run_goes_on(
     }
     program.run(**given, log_dir=str(tmp_path / "plain"), max_number_of_steps=45)
     monkeypatch.setenv("DANLU_XLA", "1")
+    monkeypatch.setattr("danlu_runtime.fused.trial._CLEARLY", 0.0)  # however slow it is
     program.run(**given, log_dir=str(tmp_path / "xla"), max_number_of_steps=45)
 
     plain, compiled = (values_in(tf, tmp_path / name) for name in ("plain", "xla"))
@@ -160,6 +161,19 @@ def test_xla_that_cannot_be_is_told_and_left_out(program, tf, monkeypatch, said,
 
     assert "XLA is left out: SessionRunHook sees every step." in said()
     assert json.loads((tmp_path / "danlu-steps.json").read_text()) == {"xla": False}
+
+
+def test_xla_that_is_slower_is_told_and_left_out(program, mox, tf, monkeypatch, said, tmp_path):
+    monkeypatch.setenv("DANLU_XLA", "1")
+    monkeypatch.setattr("danlu_runtime.fused.trial._CLEARLY", 1e9)  # whatever was measured
+
+    program.run(log_dir=str(tmp_path), max_number_of_steps=100)
+
+    lines = said()
+    assert any(line.startswith("XLA is left out: a step takes ") for line in lines)
+    assert [line for line in lines if line.startswith("step: 90(global step: 90)")]
+    assert json.loads((tmp_path / "danlu-steps.json").read_text()) == {"xla": False}
+    assert values_in(tf, tmp_path)["global_step"] == 100
 
 
 def test_the_choice_is_kept_where_the_checkpoints_are(tf, monkeypatch, tmp_path):
