@@ -12,6 +12,7 @@ from danlu.records.memory import MemoryRecords
 from danlu.service.ending import Ending
 from danlu.service.jobs import Service
 from danlu.service.keys import SecretFiles
+from danlu.service.planning import roles_of
 from danlu.service.sharing import COURTESY, Shared
 from danlu.service.supervisor import Supervisor
 from danlu.service.tenure import Tenure, server_name
@@ -283,6 +284,27 @@ def test_a_server_that_comes_back_ends_what_another_has_taken_over(one, two, tow
     assert one.executor.forsaken == [job.id]
     assert one.executor.held() == []
     assert town.job(job) == before
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_a_job_that_was_held_when_its_server_was_killed_is_run_by_the_next(
+    one, town, request_of, monkeypatch, stubborn
+):
+    """What is left of it here ends first; what runs then is not taken for a rest."""
+    job = one.service.submit(request_of)
+    one.executor.reserve(job.id, roles_of(job))
+    gone = iter([False, True] if stubborn else [True])
+    monkeypatch.setattr(one.executor, "forsake", lambda job_id: next(gone))
+    town.now += LEASE + 1
+
+    one.tick()
+    assert one.executor.started == ([] if stubborn else [f"{job.id}/1/worker-0"])
+    one.tick()
+    one.tick()
+
+    assert town.job(job).state is JobState.RUNNING
+    assert one.executor.held() == [job.id]
+    assert one.executor.started == [f"{job.id}/1/worker-0"]
 
 
 def test_when_the_database_was_away_everybody_gets_time_to_come_back(one, two, town, request_of):

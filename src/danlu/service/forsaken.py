@@ -22,8 +22,14 @@ class Forsaken:
     def __len__(self) -> int:
         return len(self._jobs)
 
+    def __contains__(self, job: Job) -> bool:
+        return job.id in self._jobs
+
     def find(self, living: Iterable[Job]) -> None:
-        """Look through what is held here for jobs that are not this server's any more."""
+        """Look through what is held here for jobs that are not this server's any more.
+
+        Until all of it is gone they are not begun again here.
+        """
         if not self._sharing.name or self._sharing.reaches:
             return
         held = set(self._executor.held())
@@ -32,6 +38,7 @@ class Forsaken:
             if job.id in held and not ours:
                 log.warning("forsake job=%s runs_on=%s", job.id, job.runs_on or "-")
                 self._jobs.add(job.id)
+        self.end()
 
     def end(self) -> None:
         """Take the next step towards their end, and give their room back."""

@@ -151,6 +151,8 @@ class Supervisor:
 
     def _ours(self, job: Job) -> Job | None:
         """Return a job that is this server's to move; one of a server that is gone is now."""
+        if job in self._forsaken:
+            return None
         turn = self._sharing.turn(job)
         if turn is Turn.ORPHANED:
             return self._take_over(job)
