@@ -4,7 +4,6 @@ import contextlib
 import logging
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from danlu.agent import cgroup, kernel, stores
 from danlu.agent.child import launch_command
@@ -12,6 +11,7 @@ from danlu.agent.commands import run_after, run_before
 from danlu.agent.doors import Doors
 from danlu.agent.ending import Ending, Interrupted, Why, Wish
 from danlu.agent.event_files import CurveReader
+from danlu.agent.fences import in_term, is_fenced, meaning
 from danlu.agent.heartbeat import Beating
 from danlu.agent.install import install
 from danlu.agent.meeting import Meeting
@@ -41,9 +41,8 @@ from danlu.errors import DanluError, StorageError
 from danlu.job.state import Reason
 from danlu.job.status import Failure
 from danlu.settings import Settings
-from danlu.taskdir.files import TaskDir, newest_attempt
+from danlu.taskdir.files import TaskDir
 from danlu.taskdir.process import mark, this_agent
-from danlu.taskdir.term import read_term
 
 log = logging.getLogger(__name__)
 
@@ -55,13 +54,13 @@ def live(files: TaskDir, settings: Settings) -> None:
     """Claim a task and see it through; leave at once where another has it."""
     task = files.plan()
     agent = this_agent()
-    if task is not None and task.fence and not _in_term(settings.home, task.fence):
+    if task is not None and task.fence and not in_term(settings.home, task.fence):
         log.warning("too late: the lease of number %d has ended task=%s", task.fence, files.task)
         return
     if task is None or not files.claim(agent):
         log.info("nothing to do task=%s planned=%s", files.task, task is not None)
         return
-    if newest_attempt(files.carrier) > files.attempt:
+    if is_fenced(files):
         log.info("too late task=%s attempt=%s", files.task, files.attempt)
         return
     kernel.become_subreaper()
@@ -70,7 +69,7 @@ def live(files: TaskDir, settings: Settings) -> None:
         files.update_agent(replace(agent, cgroup=str(group.folder)))
     doors = Doors.ready(group)  # before the first thread
     workspace = Workspace(settings.work.resolve(), task)
-    ending = Ending(lambda: _meaning(files, task.limits.grace))
+    ending = Ending(lambda: meaning(files, task.limits.grace))
     ending.listen()
     beating = Beating(
         files, task.limits, ending, make_room=workspace.spend_reserve, home=settings.home
@@ -85,24 +84,6 @@ def live(files: TaskDir, settings: Settings) -> None:
         beating.close()
         if group is not None:
             group.remove()
-
-
-def _in_term(home: Path, fence: int) -> bool:
-    """Tell whether the server that wanted a task may still start it: it may have been stopped for
-    so long that another runs the job."""
-    term = read_term(home)
-    return term.fence == fence and term.ended_for() < 0
-
-
-def _meaning(files: TaskDir, grace: float) -> Wish:
-    """A signal with a request beside it is the user's or the job's; without one, the machine's."""
-    try:
-        asked, why = files.stop_requested(), files.stop_why()
-    except OSError:
-        asked, why = None, ""
-    if asked is None:
-        return Wish(Why.MACHINE, grace)
-    return Wish(Why.JOB if why else Why.USER, asked)
 
 
 class _Life:
@@ -149,6 +130,7 @@ class _Life:
             fetching = self._report.phase.startswith("fetch")
             verdict = failed(Reason.FETCH_FAILED if fetching else Reason.PREPARE_FAILED, error)
         self._processes.kill()  # where the start of the script was interrupted
+        self._look_at_fence()
         wish = self._ending.wish
         if wish is not None and wish.why is Why.FENCED:
             log.info("fenced: leaving without a word")
@@ -288,7 +270,14 @@ class _Life:
             return self._files.stop_why()
         return ""
 
+    def _look_at_fence(self) -> None:
+        """Do not wait for a beat: the script may be gone before one has seen that it was raised."""
+        with contextlib.suppress(OSError, StorageError):
+            if is_fenced(self._files):
+                self._ending.ask(Why.FENCED, 0)
+
     def _is_anothers_turn(self) -> bool:
+        self._look_at_fence()
         wish = self._ending.wish
         return wish is not None and wish.why.silent
 
