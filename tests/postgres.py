@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from seaweed import _die_with_parent, _free_ports
+from seaweed import DYING_WITH_US, _free_ports
 
 PASSWORD = "canary-of-the-database-5d1c"
 READY = 90.0
@@ -52,10 +52,9 @@ class Postgres:
         arguments = ["-D", "data", "-p", str(self.port), "-h", "127.0.0.1", "-k", "", *_QUICK]
         with open(self._folder / "log", "ab") as log:
             self._process = subprocess.Popen(
-                [self._programs / "postgres", *arguments],
+                [*DYING_WITH_US, self._programs / "postgres", *arguments],
                 stdout=log,
                 stderr=log,
-                preexec_fn=_die_with_parent,
                 **self._user(),
             )
         deadline = time.monotonic() + READY

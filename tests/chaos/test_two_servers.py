@@ -141,7 +141,7 @@ def test_jobs_go_on_while_the_database_is_away(servers, tmp_path, postgres):
     queued = client.submit(request(code, ledger, 2))
     wait_until(lambda: ledger.exists() and len(ledger.read_text().split()) == 2)
 
-    known = "".join(_environments(tmp_path / "one", job["id"]) for job in jobs)
+    known = "".join(_environments(tmp_path, job["id"]) for job in jobs)
     assert "DANLU_HOME" in known
     assert PASSWORD not in known
 
@@ -166,9 +166,10 @@ def test_jobs_go_on_while_the_database_is_away(servers, tmp_path, postgres):
     assert PASSWORD not in answer.text + log
 
 
-def _environments(home, job_id):
-    """What the agent and the script of a job have in their environments."""
-    agent = json.loads((home / "jobs" / job_id / "1" / "worker-0" / "agent.json").read_text())
+def _environments(homes, job_id):
+    """What the agent and the script of a job have in their environments, whoever started it."""
+    (path,) = homes.glob(f"*/jobs/{job_id}/1/worker-0/agent.json")
+    agent = json.loads(path.read_text())
     pids = [agent["pid"], *marked(f"{job_id}/1/")]
     return "".join(Path(f"/proc/{pid}/environ").read_text() for pid in pids)
 
