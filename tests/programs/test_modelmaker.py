@@ -1,5 +1,6 @@
 """Files with ModelMaker's four functions, run as their users run them."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -51,7 +52,7 @@ def test_the_example_learns_and_its_model_is_where_the_job_says(person):
     assert list(person.folder.glob("out/export/best/*/saved_model.pb"))
 
 
-def test_steps_are_compiled_where_the_job_asks_for_it(person):
+def test_compiled_steps_are_tried_where_the_job_asks_for_them(person):
     shutil.copytree(EXAMPLES / "modelmaker", person.folder / "fruit")
     data = person.folder / "data"
     subprocess.run([sys.executable, person.folder / "fruit" / "make_data.py", data], check=True)
@@ -65,8 +66,9 @@ def test_steps_are_compiled_where_the_job_asks_for_it(person):
     log = person.types("logs", "fast").stdout
     accuracy = re.search(r"evaluation at step 200: accuracy ([0-9.]+)", log)
     assert float(accuracy[1]) > 0.9
-    assert "are not compiled" not in log
-    assert (person.folder / "out" / "danlu-steps.json").read_text() == '{"xla": true}'
+    # Which way is faster is measured: on a busy machine either may be.
+    chosen = json.loads((person.folder / "out" / "danlu-steps.json").read_text())["xla"]
+    assert ("are not compiled" in log) is not chosen
 
 
 def test_an_error_in_a_function_is_told_with_the_users_line(person):
