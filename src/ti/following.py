@@ -20,6 +20,8 @@ View = Mapping[str, Any]
 
 _OURS = "[danlu] "
 _OFTEN, _SELDOM = 0.3, 2.0  # seconds between two looks; the second where nothing moves
+_ENDS = ("Completed", "Failed", "Stopped")
+_LOOKS = 50  # for the news that a script has begun whose first line is here
 
 
 def follow(client: "Client", view: View, *, logs: bool, terminal: Terminal) -> View:
@@ -30,7 +32,9 @@ def follow(client: "Client", view: View, *, logs: bool, terminal: Terminal) -> V
     try:
         with _telling(client, view["id"], terminal) as teller:
             if logs:
+                teller.withhold("Uploading", *_ENDS)
                 show_output(client, view["id"], terminal, teller)
+                teller.withhold()
             ended = client.wait(view["id"])
     except KeyboardInterrupt:
         terminal.line(_detached(view["name"]))
@@ -60,10 +64,21 @@ def show_output(
             several = len(client.job(reference).get("plan") or ()) > 1
         if teller and not speaks and not line.text.startswith(_OURS):
             speaks = True
-            teller.tell(client.job(reference))  # that it has begun, before its first line
+            _tell_beginning(teller, client, reference)
+            teller.withhold(*_ENDS)
         # Of a bar that rewrites itself the last state counts.
         text = _last_state(line.text)
         terminal.line(f"[{line.task}] {text}" if several else text)
+
+
+def _tell_beginning(teller: "_Teller", client: "Client", reference: str) -> None:
+    """Say that the script has begun, before its first line: its output may be here sooner than the
+    news of that."""
+    for _ in range(_LOOKS):
+        teller.tell(client.job(reference))
+        if teller.has_begun:
+            return
+        time.sleep(_OFTEN / 10)
 
 
 def _last_state(text: str) -> str:
@@ -93,11 +108,20 @@ class _Teller:
         self._told: set[Transition] = set()
         self._status = ""
         self._begun = ""
+        self._withheld: tuple[str, ...] = ()
         self._lock = threading.Lock()
 
     @property
     def training(self) -> bool:
         return self._status == "Training"
+
+    @property
+    def has_begun(self) -> bool:
+        return self._status not in ("", "Starting", "Downloading")
+
+    def withhold(self, *statuses: str) -> None:
+        """Leave these for later: a quick job has ended before its first line is printed."""
+        self._withheld = statuses
 
     def begin(self, lines: Mapping[str, str]) -> None:
         """Take the lines that tasks have begun: a bar of the script's own, say."""
@@ -108,7 +132,7 @@ class _Teller:
     def tell(self, view: View) -> None:
         with self._lock:
             for change in transitions(view):
-                if change not in self._told:
+                if change not in self._told and change.status not in self._withheld:
                     self._told.add(change)
                     self._print(change)
             self._terminal.move(self._begun or progress(view, time.time()))

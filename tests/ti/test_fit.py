@@ -53,7 +53,7 @@ def test_fit_prints_what_the_script_says_and_what_the_job_goes_through(strict, d
     assert "framework tensorflow 1.14.0\n" in said
     words = r"Training job: (.+)\n(?:.|\n)*? Starting - (?:.|\n)*? Downloading - (?:.|\n)*?"
     found = re.search(words + r" Training - (?:.|\n)*?args (?:.|\n)*? Completed - ", said)
-    assert found
+    assert found, said
     name = found[1]
     assert re.fullmatch(r"tensorflow-\d{4}(-\d\d){5}-\d{3}", name)
     assert strict.latest_training_job.name == name
