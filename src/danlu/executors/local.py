@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from danlu.errors import ExecutorError, InvalidJob, NoCapacity
+from danlu.errors import InvalidJob, NoCapacity
 from danlu.executors.agents import AGENT, Agents
 from danlu.executors.api import Capacity
 from danlu.executors.capacity import faults, left, machine_capacity
+from danlu.executors.handing import secrets_of
 from danlu.executors.isolation import PROBE, probe
 from danlu.executors.nursery import NURSERY
 from danlu.executors.ports import Ports
@@ -169,14 +170,7 @@ class LocalExecutor:
             return
         if self._agents.knows(task):
             return  # on its way, or gone without a claim: poll() says which
-        missing = [name for name in task.secrets if name not in secrets]
-        if missing:
-            raise ExecutorError(
-                f"Task {task.name} of job {job_id} needs the secrets {', '.join(missing)},"
-                " which are not there.",
-                hint="Submit the job again and give them.",
-            )
-        files.write_plan(task, {name: secrets[name] for name in task.secrets})
+        files.write_plan(task, secrets_of(task, secrets))
         self._watches.began(task)
         self._agents.start(task, self._workspace(job_id, task.attempt, task.name))
 

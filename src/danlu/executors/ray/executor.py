@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from danlu.errors import ExecutorError, InvalidJob, NoCapacity, Unavailable
+from danlu.errors import InvalidJob, NoCapacity, Unavailable
 from danlu.executors.api import Capacity, Node
+from danlu.executors.handing import secrets_of
 from danlu.executors.ray.access import find_access
 from danlu.executors.ray.fitting import faults, spread
 from danlu.executors.ray.link import Link
@@ -203,13 +204,7 @@ class RayExecutor:
         raise_fence(carrier, task.attempt)
         if newest_attempt(carrier) > task.attempt or files.agent() is not None:
             return False
-        missing = [name for name in task.secrets if name not in secrets]
-        if missing:
-            raise ExecutorError(
-                f"Task {task.name} of job {task.job_id} needs the secrets {', '.join(missing)},"
-                " which are not there.",
-                hint="Submit the job again and give them.",
-            )
+        secrets_of(task, secrets)  # told before anything is written
         if not files.is_planned():
             beat = max(task.limits.heartbeat, self._beat)
             limits = dataclasses.replace(task.limits, heartbeat=beat)
