@@ -91,7 +91,7 @@ def test_who_waits_has_no_file_of_the_agents_and_no_ignored_signal(scene):
         while "(sleeping)" not in (status := open(f"/proc/{door.pid}/status").read()):
             pass  # it is still being loaded, and opens its libraries
         ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
-        # Of those a program can set: the C library keeps 32 and 33, which whoever runs us may ignore.
+        # Of those a program can set: the C library keeps 32 and 33, and may be told to ignore them.
         names = {s.name for s in signal.Signals if ignored >> (s - 1) & 1} - {"SIGXFSZ"}
         print(",".join(names) or "none")
         folder = f"/proc/{door.pid}/fd"
