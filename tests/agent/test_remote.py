@@ -52,6 +52,17 @@ def test_the_scratch_of_a_task_goes_when_its_outputs_are_safe(files, settings):
     assert (mine.exists(), other.exists()) == (False, True)
 
 
+def test_empty_folders_of_a_task_that_goes_on_stay(files, settings):
+    _scratch(settings)
+    mounted_on = _scratch(settings, "worker-1") / "newroot" / "usr"
+    mounted_on.mkdir(parents=True)
+    files.end(Outcome(1, Reason.DONE, 0, 1.0))
+
+    tidy(files, settings, "job")
+
+    assert mounted_on.exists()
+
+
 def test_nothing_is_left_of_a_job_whose_last_task_has_gone(files, settings):
     _scratch(settings)
     files.end(Outcome(1, Reason.SCRIPT_FAILED, 1, 1.0))

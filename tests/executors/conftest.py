@@ -2,4 +2,6 @@
 
 import pytest
 
-pytest.register_assert_rewrite("danlu.testing.executor", "danlu.testing.bench")
+pytest.register_assert_rewrite(
+    "danlu.testing.executor", "danlu.testing.executor_room", "danlu.testing.bench"
+)

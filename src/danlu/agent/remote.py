@@ -19,7 +19,6 @@ from danlu.settings import Settings
 from danlu.storage.cache import ContentCache
 from danlu.storage.cluster import jobs_place
 from danlu.storage.removal import remove
-from danlu.storage.walking import walk_up
 from danlu.taskdir import handover
 from danlu.taskdir.files import TaskDir
 from danlu.taskdir.handover import Handover
@@ -81,10 +80,11 @@ def open_files(handed: Handover, settings: Settings) -> TaskDir:
 def tidy(files: TaskDir, settings: Settings, job_id: str) -> None:
     """Remove the scratch of a task whose outputs are safe, and let go of what it used."""
     try:
+        own = settings.work / job_id / str(files.attempt) / files.task
         outcome = files.outcome()
         if outcome is not None and outcome.reason not in _UNSAFE:
-            remove(settings.work / job_id / str(files.attempt) / files.task)
-        _remove_empty(settings.work / job_id)
+            remove(own)
+        _remove_empty(own)
         _remove_left_over(settings.work)
         if not any(marked(f"{job_id}/")):
             cache = ContentCache(settings.cache, settings.cache_limit)
@@ -94,13 +94,19 @@ def tidy(files: TaskDir, settings: Settings, job_id: str) -> None:
         log.exception("not tidied job=%s", job_id)
 
 
-def _remove_empty(job: Path) -> None:
-    """Remove the folders of a job that hold nothing any more."""
-    for folder, _, _ in walk_up(job):
+def _remove_empty(task: Path) -> None:
+    """Remove the folders of a task, its attempt and its job, where nothing is in them any more.
+
+    Never one inside another task's: the empty folders there are what its root is mounted on, and
+    the kernel takes away what is mounted on a folder that is removed from outside.
+    """
+    for folder in (task, task.parent, task.parent.parent):
         try:
             os.rmdir(folder)
+        except FileNotFoundError:
+            continue
         except OSError:
-            continue  # another task's, or one to come back for
+            return  # another task is there, or something to come back for
 
 
 def _remove_left_over(work: Path) -> None:

@@ -3,13 +3,15 @@
 Every method returns at once, and may be called again. The agent dies with its holder.
 """
 
+import contextlib
 import logging
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from danlu.errors import ExecutorError
 from danlu.executors.ending import end_rest
 from danlu.executors.isolation import probe
 from danlu.executors.ports import Ports
@@ -22,6 +24,7 @@ from danlu.taskdir.process import mark
 
 log = logging.getLogger(__name__)
 
+_TRIES = 10
 _AGENT = (sys.executable, "-m", "danlu.agent.remote")
 
 
@@ -56,8 +59,7 @@ class Holder:
         if attempt not in self._agents:
             end_orphans(self._job_id, attempt)
             folder = self._home / "work" / self._job_id / str(attempt) / self._task
-            folder.mkdir(parents=True, exist_ok=True)
-            with open(folder / "agent.log", "ab") as output:
+            with _open_log(folder) as output:
                 agent = subprocess.Popen(
                     [*_AGENT, "--home", str(self._home), "--holder", str(os.getpid())],
                     stdin=subprocess.PIPE,
@@ -100,6 +102,15 @@ class Holder:
             Agent(pid=0, started=0, host="", cgroup=cgroup),
             mark(self._job_id, attempt, self._task),
         )
+
+
+def _open_log(folder: Path) -> BinaryIO:
+    """Open the agent's own log; an earlier agent may be removing the folder of a job it left."""
+    for _ in range(_TRIES):
+        with contextlib.suppress(FileNotFoundError):
+            folder.mkdir(parents=True, exist_ok=True)
+            return open(folder / "agent.log", "ab")
+    raise ExecutorError(f"{folder} cannot be made on node {os.uname().nodename}.")
 
 
 def _environment() -> dict[str, str]:
