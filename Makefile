@@ -47,8 +47,8 @@ bench: install-ray  ## imports, starting jobs and clusters, training loops, imag
 	$(BIN)/python bench/stores.py
 	$(BIN)/python bench/loop.py
 	$(BIN)/python bench/images.py
-	$(BIN)/python bench/numbers_page.py
 	$(BIN)/python bench/on_ray.py
+	$(BIN)/python bench/numbers_page.py
 
 docs: install-dev  ## links, both languages, every command, setting, route and test named
 	$(BIN)/pytest -q tests/test_docs.py tests/test_reference.py tests/test_architecture.py

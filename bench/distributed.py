@@ -44,8 +44,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        tries = measure(Path(folder), rounds)
-    report = summary(tries, rounds)
+        tries, loads = measure(Path(folder), rounds)
+    report = summary(tries, loads)
     RESULT.parent.mkdir(exist_ok=True)
     RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     for what, row in report["seconds"].items():
@@ -55,22 +55,28 @@ def main() -> int:
     return 0 if report["held"] else 1
 
 
-def measure(folder: Path, rounds: int) -> dict[str, list[Seconds]]:
-    """Return what every round took, by way; one try of each is not counted: it fills caches."""
+def measure(folder: Path, rounds: int) -> tuple[dict[str, list[Seconds]], list[float]]:
+    """Return what every round took, by way, and how busy the machine was when it began.
+
+    One try of each way is not counted: it fills caches.
+    """
+    loads = []
     tries: dict[str, list[Seconds]] = {way: [] for way in (OURS, COLD, HAND)}
     with ours(folder / "home", "auto") as warm, ours(folder / "cold home", "off") as cold:
         ways = {OURS: warm, COLD: cold, HAND: by_hand}
         for number in range(rounds + 1):
+            if number:
+                loads.append(round(os.getloadavg()[0], 2))
             for way, start in ways.items():
                 moments = folder / f"{way} {number}"
                 moments.mkdir()
                 taken = start(moments)
                 if number:
                     tries[way].append(taken)
-    return tries
+    return tries, loads
 
 
-def summary(tries: dict[str, list[Seconds]], rounds: int) -> dict[str, Any]:
+def summary(tries: dict[str, list[Seconds]], loads: list[float]) -> dict[str, Any]:
     middle = {
         what: {way: statistics.median(each[what] for each in tries[way]) for way in tries}
         for what in ("first", "everybody")
@@ -85,7 +91,8 @@ def summary(tries: dict[str, list[Seconds]], rounds: int) -> dict[str, Any]:
         "commit": commit(),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
-        "rounds": rounds,
+        "rounds": len(loads),
+        "load": loads,  # of the machine when each round began
         "seconds": {
             what: {way: round(value, 3) for way, value in row.items()}
             for what, row in middle.items()

@@ -53,15 +53,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     tries: Tries = {"danlu": {}, "ray job submit": {}}
+    loads = []
     chance = random.Random(given.seed)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, cluster(Path(folder)) as site:
         for name in tries:
             site.run(name)  # not counted: fills caches, compiles
         for _ in range(given.rounds):
+            loads.append(round(os.getloadavg()[0], 2))
             for name in chance.sample(list(tries), len(tries)):
                 for what, seconds in site.run(name).items():
                     tries[name].setdefault(what, []).append(round(seconds, 4))
-    report = summary(tries, given.rounds, given.seed)
+    report = summary(tries, loads, given.seed)
     RESULT.parent.mkdir(exist_ok=True)
     RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     for name, values in report["seconds"].items():
@@ -131,16 +133,16 @@ def cluster(folder: Path) -> Iterator[Site]:
             subprocess.run([BIN / "danlu", "down"], env=env, check=True)
 
 
-def summary(tries: Tries, rounds: int, seed: int) -> dict[str, Any]:
+def summary(tries: Tries, loads: list[float], seed: int) -> dict[str, Any]:
     """Return the report: medians, and ours as parts of theirs."""
     middle = {
         name: {what: round(statistics.median(found), 4) for what, found in values.items()}
         for name, values in tries.items()
     }
-    waited = {name: values["first_line"] + values["return"] for name, values in middle.items()}
+    for values in middle.values():
+        values["waited"] = round(values["first_line"] + values["return"], 4)
     theirs = middle["ray job submit"]
     ratio = {what: round(value / theirs[what], 3) for what, value in middle["danlu"].items()}
-    ratio["waited"] = round(waited["danlu"] / waited["ray job submit"], 3)
     return {
         "what": "median seconds of a trivial script on one Ray cluster: from the command to its"
         " first line, its loop, and from its last line until the command returned",
@@ -150,7 +152,8 @@ def summary(tries: Tries, rounds: int, seed: int) -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
         "ray": version("ray"),
-        "rounds": rounds,
+        "rounds": len(loads),
+        "load": loads,  # of the machine when each round began
         "seconds": middle,
         "ratio": ratio,
         "bar": BAR,

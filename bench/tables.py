@@ -30,8 +30,16 @@ def _warm(report: Report, say: Say) -> Iterable[Row]:
 def _distributed(report: Report, say: Say) -> Iterable[Row]:
     for name, row in report["seconds"].items():
         bar = [_number(report["bar"]), _mark(report["held"])] if name == "first" else ["", ""]
-        ratio = f"{report['ratio'][name]:.2f}"
-        yield [say(name), f"{row['danlu']:.2f}", f"{row['by hand']:.2f}", ratio, *bar]
+        ratios = report["ratio"][name]
+        seconds = [f"{row[way]:.2f}" for way in ("danlu", "danlu, cold", "by hand")]
+        yield [say(name), *seconds, *(f"{ratio:.2f}" for ratio in ratios.values()), *bar]
+
+
+def _on_ray(report: Report, say: Say) -> Iterable[Row]:
+    for name, ratio in report["ratio"].items():
+        bar = [_number(report["bar"]), _mark(report["held"])] if name == "waited" else ["", ""]
+        seconds = [f"{report['seconds'][way][name]:.3f}" for way in ("danlu", "ray job submit")]
+        yield [say(name), *seconds, f"{ratio:.2f}", *bar]
 
 
 def _imports(report: Report, say: Say) -> Iterable[Row]:
@@ -88,6 +96,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Report, Say], Iterable[Row]]]] = {
     "bars": ("jobs", _bars),
     "warm": ("warm", _warm),
     "distributed": ("distributed", _distributed),
+    "on_ray": ("on_ray", _on_ray),
     "imports": ("imports", _imports),
     "loop": ("loop", _loop),
     "images": ("images", _images),
