@@ -43,10 +43,7 @@ if args.job_name == "ps":
     while True:
         peer, _ = server.accept()
         with peer:
-            try:
-                peer.sendall(peer.recv(100))
-            except OSError:
-                pass  # a worker that was killed, or has lost patience
+            peer.sendall(peer.recv(100))  # fails with a worker that is killed just now
 saved = os.path.join(args.train_url, "step")
 step = int(open(saved).read()) if os.path.exists(saved) else 0
 print("begin at", step, flush=True)
@@ -54,7 +51,7 @@ while step < args.steps:
     for host in hosts["ps"]:
         for _ in range(300):
             try:
-                with socket.create_connection(host.rsplit(":", 1), 5) as peer:
+                with socket.create_connection(host.rsplit(":", 1), 60) as peer:
                     peer.sendall(str(step).encode())
                     assert int(peer.recv(100)) == step
                 break
