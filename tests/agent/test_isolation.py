@@ -53,6 +53,19 @@ def test_a_probe_without_a_folder_says_how_to_call_it():
     assert "--probe FOLDER" in done.stderr
 
 
+def test_a_script_finds_machines_by_the_names_of_its_service(each_bench):
+    look = "import socket\nprint('it is', socket.gethostbyname('algo-2'))"
+    files = each_bench.plan(look, hosts={"algo-2": "127.78.33.1"})
+
+    outcome, log = each_bench.run(files), each_bench.log(files)
+
+    if each_bench.isolation.private_paths:
+        assert "it is 127.78.33.1\n" in log
+    else:
+        assert outcome.failure.exception == "gaierror"
+        assert "so names lead nowhere: algo-2 is 127.78.33.1\n" in log
+
+
 HIDING = ("root", "user", "nobody", "copies")  # without namespaces nothing can be hidden
 
 LOOK = """

@@ -208,6 +208,24 @@ def test_every_instance_runs_the_script_with_its_own_name():
     assert "TF_CONFIG" not in env
 
 
+@pytest.mark.parametrize(
+    ("workers", "leads_to"),
+    [
+        (("10.0.0.5:20001", "10.0.0.6:20001"), {"algo-1": "10.0.0.5", "algo-2": "10.0.0.6"}),
+        (("[fd00::5]:20001", "h2:20001"), {"algo-1": "fd00::5", "algo-2": "h2"}),
+        (
+            ("127.0.0.1:20001", "127.0.0.1:20002"),
+            {"algo-1": "127.78.33.1", "algo-2": "127.78.34.1"},
+        ),
+        ((), {"algo-1": "127.0.0.1"}),
+    ],
+)
+def test_the_names_of_hosts_lead_to_them(workers, leads_to):
+    request = {**TRAIN, "nodes": len(workers) or 1}
+
+    assert command(request, peers={"worker": workers} if workers else {}).hosts == leads_to
+
+
 def test_only_the_first_instance_keeps_a_model():
     request = {**TRAIN, "nodes": 2}
 

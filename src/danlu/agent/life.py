@@ -27,7 +27,7 @@ from danlu.agent.outcome import (
     without_room,
 )
 from danlu.agent.port import has_listener
-from danlu.agent.prepare import output_folders, prepare, write_launch
+from danlu.agent.prepare import output_folders, prepare, write_hosts, write_launch
 from danlu.agent.processes import Processes
 from danlu.agent.pump import JobLog
 from danlu.agent.redact import Redactor, clean_logging
@@ -154,6 +154,7 @@ class _Life:
         known = prepare(
             self._settings, opened, self._workspace, self._ending, self._report, self._log
         )
+        write_hosts(self._workspace, self._log)
         write_launch(self._workspace, self._log)
         mirror = Mirror(
             opened,

@@ -1,5 +1,6 @@
 """Makes the place of a script ready: code, data, earlier outputs, folders, files."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from danlu.agent.pump import JobLog
 from danlu.agent.report import Reporter
 from danlu.agent.restore import Restorer
 from danlu.agent.stage import code_folder
-from danlu.agent.workspace import Workspace
+from danlu.agent.workspace import HOSTS, Workspace
 from danlu.job.plan import Push
 from danlu.settings import Settings
 from danlu.taskdir.box import Launch
@@ -70,6 +71,22 @@ def write_launch(workspace: Workspace, job_log: JobLog) -> None:
             report=command.report,
         )
     )
+
+
+def write_hosts(workspace: Workspace, job_log: JobLog) -> None:
+    """Let the script find the machines of its job by the names its service gave them."""
+    hosts = workspace.task.command.hosts
+    if not hosts:
+        return
+    said = ", ".join(f"{name} is {address}" for name, address in hosts.items())
+    if not workspace.task.place.isolation.private_paths or not os.path.isfile(HOSTS):
+        job_log.say(
+            f"this machine gives a task no {HOSTS} of its own, so names lead nowhere: {said}"
+        )
+        return
+    lines = "".join(f"{address} {name}\n" for name, address in hosts.items())
+    # Before the machine's own: the first line that has a name wins.
+    workspace.hosts.write_bytes(lines.encode() + Path(HOSTS).read_bytes())
 
 
 def output_folders(workspace: Workspace) -> dict[Push, Path]:

@@ -34,6 +34,7 @@ class Root(NamedTuple):
     box: str
     guarded: Sequence[str] = ()  # shown as they are, and not to be written
     shared: Sequence[str] = ()  # shown again, and to be written
+    files: Sequence[Sequence[str]] = ()  # pairs as above: shown in place of this machine's own
 
 
 def build(root: Root, *, user: bool) -> Sequence[str]:
@@ -47,7 +48,7 @@ def build(root: Root, *, user: bool) -> Sequence[str]:
         _bind(source, root.folder + seen)
     for overlay in sorted(root.overlays, key=lambda item: len(item.seen)):
         _overlay(overlay, root.folder + overlay.seen, user=user)
-    for source, seen in root.outputs:
+    for source, seen in (*root.outputs, *root.files):
         _bind(source, root.folder + seen)
     covers = [path for path in map(root.folder.__add__, root.hidden) if os.path.isdir(path)]
     for cover in covers:

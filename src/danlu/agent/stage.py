@@ -20,9 +20,11 @@ from danlu.agent.reaper import Reaper
 from danlu.agent.root import Root
 from danlu.agent.sandbox import Order
 from danlu.agent.warm import find
-from danlu.agent.workspace import Workspace, within
+from danlu.agent.workspace import HOSTS, Workspace, within
 from danlu.job.translation import Note
 from danlu.settings import Settings
+
+_HOSTS = os.path.realpath(HOSTS)
 
 
 class Stage:
@@ -114,6 +116,7 @@ class Stage:
             box=str(workspace.box.folder),
             guarded=_real(*_own_environment()),
             shared=[stores.make_embedded(settings)],
+            files=[(str(workspace.hosts), _HOSTS)] if workspace.hosts.exists() else [],
         )
 
 

@@ -5,6 +5,7 @@ root/       the task's own directories, by the fixed path they are seen at
 layers/     what a script changed in fetched trees: upper and work directories of overlays
 newroot/    where the script's root is put together
 packed/     archives of outputs on their way to the store
+hosts       what the script finds as /etc/hosts, where its service gave machines names
 reserve     room to tell how it ended when the disk is full
 """
 
@@ -18,6 +19,7 @@ from danlu.agent.root import Overlay
 from danlu.job.plan import Task
 from danlu.taskdir.box import Box
 
+HOSTS = "/etc/hosts"
 _RESERVE = 256 << 10
 _HARDLY = 1 << 20  # more than the reserve, which may have been spent
 
@@ -45,6 +47,10 @@ class Workspace:
     @property
     def newroot(self) -> Path:
         return self.folder / "newroot"
+
+    @property
+    def hosts(self) -> Path:
+        return self.folder / "hosts"
 
     @property
     def packed(self) -> Path:

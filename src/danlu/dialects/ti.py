@@ -119,6 +119,7 @@ def command(spec: JobSpec, place: Place) -> Command:
             f"{output}/intermediate",
         ),
         files=host.files(),
+        hosts=host.addresses(),
         report=output,
     )
 

@@ -67,6 +67,11 @@ class Host:
         }
         return {"TF_CONFIG": json.dumps(config)}
 
+    def addresses(self) -> dict[str, str]:
+        """Return where the names of the hosts lead."""
+        peers = self.place.peers.get("worker") or (f"{self.place.host}:0",)
+        return dict(zip(self._hosts(), map(_address, peers), strict=True))
+
     def files(self) -> dict[str, str]:
         """Return what the platform lays down below ``/opt/ml/input/config``."""
         reserved = {name: json.dumps(value) for name, value in self._reserved().items()}
@@ -152,6 +157,19 @@ class Host:
 
     def _path(self, inside: str) -> str:
         return self.place.path(f"{ML}/{inside}")
+
+
+def _address(peer: str) -> str:
+    """Return where a host is found.
+
+    Hosts of one machine get a loopback address each: on the service, all of them may listen at
+    the same port. That of the task is nobody else's on this machine, and makes the address.
+    """
+    host, _, port = peer.rpartition(":")
+    if not host.startswith("127.") or port == "0":
+        return host.strip("[]")
+    high, low = divmod(int(port), 256)
+    return f"127.{high}.{low}.1"
 
 
 # Of the description of the whole training, told there and not by a variable of their own.

@@ -111,6 +111,7 @@ class Command:
     private: tuple[str, ...] = ("/cache",)  # fixed paths of the task's own
     folders: tuple[str, ...] = ()  # made before the script starts
     files: Mapping[str, str] = field(default_factory=dict)  # path -> text, likewise
+    hosts: Mapping[str, str] = field(default_factory=dict)  # name -> address, found by the script
     report: str = ""  # a folder that is left a file 'success' or 'failure' when the script ends
 
 
