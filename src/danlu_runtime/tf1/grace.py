@@ -35,7 +35,9 @@ def save_in_grace() -> None:
     @functools.wraps(begin)
     def begin_listening(self: Any, *args: Any, **kwargs: Any) -> None:
         begin(self, *args, **kwargs)
-        if _listen() and not getattr(self._tf_sess(), "sess_str", "elsewhere"):
+        # In a cluster nothing listens: TensorFlow may wait for a peer that died, and a handler in
+        # Python for TensorFlow.
+        if not getattr(self._tf_sess(), "sess_str", "elsewhere") and _listen():
             _open.add(id(self))
 
     @functools.wraps(run)

@@ -131,3 +131,15 @@ def test_where_no_session_trains_the_process_ends_at_once(tf, model):
         os._exit(0)
 
     assert os.waitpid(child, 0)[1] == signal.SIGTERM
+
+
+def test_a_session_of_a_cluster_leaves_the_signal_to_the_kernel(tf, model):
+    """A handler in Python would wait for TensorFlow, which may be waiting for a peer that died."""
+    _, train_op, _ = model()
+    server = tf.train.Server.create_local_server()
+
+    with tf.train.MonitoredTrainingSession(server.target) as session:
+        session.run(train_op)
+        handler = signal.getsignal(signal.SIGTERM)
+
+    assert handler is signal.SIG_DFL
