@@ -55,6 +55,14 @@ for peer in hosts["ps"]:
 print("worker", args.task_index, "has seen every ps", flush=True)
 """
 
+NAMED = Path(__file__).with_name("named_hosts.py")
+NAMED_JOB = """
+dialect = "ti"
+code = "named"
+output_path = "s3://bucket/ti"
+nodes = 2
+"""
+
 
 def run(*words, **more):
     done = subprocess.run([*map(str, words)], capture_output=True, text=True, **more)
@@ -145,6 +153,20 @@ def test_tasks_of_a_job_find_each_other_over_the_network(network, tmp_path):
     assert set(re.findall(r"at (\S+)", told)) >= {FIRST, SECOND}
     for worker in (0, 1):
         assert f"worker {worker} has seen every ps" in told
+    _machines_have_names(network, tmp_path)
+
+
+def _machines_have_names(network, tmp_path):
+    """Instances of a TI job reach each other by the names that the service gives them."""
+    (tmp_path / "named").mkdir()
+    shutil.copy(NAMED, tmp_path / "named" / "train.py")
+    (tmp_path / "job.toml").write_text(NAMED_JOB)
+
+    told = network.on(0, BIN / "danlu", "submit", tmp_path / "job.toml", "--follow").stdout
+
+    for host in ("algo-1", "algo-2"):
+        for name, address in (("algo-1", FIRST), ("algo-2", SECOND)):
+            assert f"{host} to {name} I am {name} {address}" in told
 
 
 def _join(network, words, env, said):
