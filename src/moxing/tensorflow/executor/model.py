@@ -53,6 +53,7 @@ def build(
 
     ``required``: what the mode asks of a ModelSpec must be there.
     """
+    graph.begin_mode()
     drawn = graph.get_collection_ref(tf.GraphKeys.SUMMARIES)
     before = len(drawn)
     with tf.device(placement.inputs()):

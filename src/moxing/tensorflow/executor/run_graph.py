@@ -19,6 +19,7 @@ class RunGraph(tf.Graph):
         super().__init__()
         self._clone: int | None = None  # the one model_fn is called for
         self._before: dict[str, int] = {}  # how long each collection was before it
+        self._other_modes: set[int] = set()  # what was collected for modes built before this one
         # Of the variables: made with the first call of model_fn, None until that is over.
         self._shared_losses: list[Any] | None = None
         self._hinted = False
@@ -27,6 +28,18 @@ class RunGraph(tf.Graph):
     def makes_variables(self) -> bool:
         """Tell whether model_fn is called for the first time: later calls find variables made."""
         return self._clone is not None and self._shared_losses is None
+
+    def begin_mode(self) -> None:
+        """Forget, for who looks into a collection, what the modes before have computed.
+
+        A loss of the training in the sum of an evaluation would draw from the training's data.
+        """
+        self._other_modes = {
+            id(each)
+            for key in self.get_all_collection_keys()
+            for each in self.get_collection_ref(key)
+            if isinstance(each, tf.Tensor | tf.Operation)
+        }
 
     def begin_clone(self, clone: int) -> None:
         self._clone = clone
@@ -59,9 +72,16 @@ class RunGraph(tf.Graph):
         return own
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        if (self._clone or 0) > 0 and name == tf.GraphKeys.REGULARIZATION_LOSSES:
+        found: list[Any] = super().get_collection(name, scope)
+        if self._clone is None:
+            return found
+        if self._clone and name == tf.GraphKeys.REGULARIZATION_LOSSES:
             self._hint()
-        return super().get_collection(name, scope)  # type: ignore[no-any-return]
+        if name == tf.GraphKeys.LOSSES:  # tf.losses adds up what it finds here
+            own = {id(each) for each in self.of_clone(name)}
+            return [each for each in found if id(each) in own]
+        hidden = self._other_modes - {id(each) for each in self._shared_losses or ()}
+        return [each for each in found if id(each) not in hidden]
 
     def _hint(self) -> None:
         if not self._hinted:

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.cluster.cluster import Cluster
+from moxing.tensorflow.executor.faults import in_own_words
 from moxing.tensorflow.executor.flags import get_flag
 from moxing.tensorflow.executor.restoring import Restorer
 from moxing.tensorflow.executor.run_graph import RunGraph
@@ -26,7 +27,8 @@ def new_graph(cluster: Cluster | None = None) -> Iterator[RunGraph]:
         tf.variable_scope(tf.get_variable_scope(), use_resource=True),
     ):
         tf.train.get_or_create_global_step()
-        yield graph
+        with in_own_words():
+            yield graph
 
 
 def configuration(placement: Any) -> tf.ConfigProto:

@@ -178,3 +178,58 @@ def test_a_flag_lets_a_model_compute_in_half_precision(program, tf, flags, tmp_p
 
     assert seen == [tf.float16]
     assert values_in(tf, tmp_path)["w"].dtype == "float32"
+
+
+def total_loss(mox, tf, seen):
+    """A model_fn that lets tf.losses add up; ``seen`` is given how many it finds."""
+
+    def model_fn(inputs, mode):
+        x, y = inputs
+        regularizer = tf.contrib.layers.l2_regularizer(0.1)
+        ones = tf.ones_initializer()
+        w = tf.get_variable("w", [], initializer=ones, regularizer=regularizer)
+        tf.losses.mean_squared_error(y, w * x)
+        seen.append((mode, len(tf.losses.get_losses()), len(tf.losses.get_losses(scope="no/"))))
+        loss = tf.losses.get_total_loss()
+        hooks = [mox.LogEvaluationMetricHook({"loss": loss}, 8, 8, 64)]
+        return mox.ModelSpec(loss=loss, log_info={"loss": loss}, hooks=hooks)
+
+    return model_fn
+
+
+def test_the_total_loss_of_an_evaluation_is_not_that_of_the_training_too(program, mox, tf, said):
+    program.run(
+        model_fn=total_loss(mox, tf, []),
+        optimizer_fn=mox.get_optimizer_fn("sgd", learning_rate=0.0),
+        inter_mode="EVAL",
+        max_number_of_steps=1,
+    )
+
+    mean_square = sum((1 + k / 63) ** 2 for k in range(64)) / 64
+    (line,) = [line for line in said() if "[VALIDATION METRICS]" in line]
+    assert float(line.split("loss: ")[1]) == pytest.approx(mean_square + 0.05, abs=1e-3)
+
+
+def test_the_total_loss_of_a_clone_is_its_own(program, mox, tf, flags):
+    flags("num_gpus", 2)
+    seen = []
+
+    program.run(model_fn=total_loss(mox, tf, seen), inter_mode="EVAL", max_number_of_steps=1)
+
+    assert seen == [("TRAIN", 1, 0)] * 2 + [("EVAL", 1, 0)] * 2
+
+
+def test_updates_of_the_training_are_not_seen_by_the_other_mode(program, mox, tf):
+    seen = {}
+    original = program.model_fn
+
+    def model_fn(inputs, mode):
+        spec = original(inputs, mode)
+        tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, tf.no_op())
+        seen[mode] = len(tf.get_collection(tf.GraphKeys.UPDATE_OPS))
+        return spec
+
+    program.hooks = lambda loss, **_: [mox.LogEvaluationMetricHook({"loss": loss}, 8, 64, 8)]
+    program.run(model_fn=model_fn, inter_mode="EVAL", max_number_of_steps=1)
+
+    assert seen == {"TRAIN": 1, "EVAL": 1}

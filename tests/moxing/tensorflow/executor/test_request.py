@@ -132,3 +132,41 @@ def test_the_users_own_graph_and_seed_are_left_alone(program, tf):
 
     assert tf.get_default_graph() is before.graph
     assert len(before.graph.get_operations()) == 1
+
+
+def test_a_learning_rate_made_before_the_run_is_told_with_its_cure(program, tf):
+    rate = tf.train.exponential_decay(0.1, tf.train.get_or_create_global_step(), 10, 0.9)
+
+    with pytest.raises(
+        ValueError, match=r"^'ExponentialDecay:0' was made before mox\.run.*inside of optimizer_fn"
+    ):
+        program.run(optimizer_fn=lambda: tf.train.AdamOptimizer(rate))
+
+
+def test_a_tensor_of_the_users_own_graph_in_a_model_is_told_with_the_users_line(program, tf):
+    outside = tf.constant(2.0, name="outside")
+    program.spec = lambda loss, **_: {"loss": outside * loss}
+
+    with pytest.raises(ValueError, match=r"^'outside:0' was made before mox\.run") as caught:
+        program.run()
+
+    assert any(entry.name == "<lambda>" for entry in caught.traceback)
+
+
+@pytest.mark.parametrize("registered", [False, True])
+def test_an_iterator_with_two_initializers_says_which_to_register(program, tf, registered):
+    def input_fn(mode):
+        data = tf.data.Dataset.from_tensors((0.5, 2.0)).repeat()
+        iterator = tf.data.Iterator.from_structure(data.output_types, data.output_shapes)
+        first, _ = iterator.make_initializer(data), iterator.make_initializer(data.skip(1))
+        if registered:
+            tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, first)
+        return iterator.get_next()
+
+    if registered:
+        program.run(input_fn=input_fn, max_number_of_steps=1)
+        return
+    with pytest.raises(
+        ValueError, match=r"never given its data: 'IteratorV2' \(2 initializers\).*TABLE_INITIAL"
+    ):
+        program.run(input_fn=input_fn, max_number_of_steps=1)

@@ -6,6 +6,8 @@ import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.pipeline.graph import PLACEHOLDERS, ancestors
 
+_GIVEN_DATA = ("Iterator", "IteratorV2")
+
 
 def obstacle_of(pulls: Sequence[tf.Operation]) -> str | None:
     """Say why the data behind the iterators cannot be had, None if they can."""
@@ -37,6 +39,15 @@ def initializers_of(pulls: Sequence[tf.Operation]) -> list[tf.Operation]:
     return [made[0] for made in found if len(made) == 1]
 
 
+def initializers_in(graph: tf.Graph) -> dict[str, int]:
+    """Return of every iterator that has to be given its data how many operations would do it."""
+    return {
+        operation.name: len(_initializers(operation))
+        for operation in graph.get_operations()
+        if operation.type in _GIVEN_DATA
+    }
+
+
 def _initializers(iterator: tf.Operation) -> list[tf.Operation]:
     consumers = iterator.outputs[0].consumers()
     return [operation for operation in consumers if operation.type == "MakeIterator"]
@@ -45,7 +56,7 @@ def _initializers(iterator: tf.Operation) -> list[tf.Operation]:
 def _obstacle(iterator: tf.Operation) -> str | None:
     if iterator.type == "OneShotIterator":
         return None
-    if iterator.type not in ("Iterator", "IteratorV2"):
+    if iterator.type not in _GIVEN_DATA:
         return f"the iterator is a {iterator.type}"
     made = _initializers(iterator)
     if len(made) != 1:

@@ -1,0 +1,63 @@
+"""What TensorFlow says of a program that would be right without mox.run, said so that it helps."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import tensorflow.compat.v1 as tf
+
+from moxing.tensorflow.executor.pipeline.iterators import initializers_in
+
+_FOREIGN = re.compile(
+    r"(?P<first>\S[^\n]{0,500}) must be from the same graph as (?P<second>[^\n]{1,500}) "
+    r"\(graphs are (?P<of_first><[^<>]{1,200}>) and "
+)
+_NAME = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
+_NO_DATA_YET = "the iterator has not been initialized"
+
+
+@contextmanager
+def in_own_words() -> Iterator[None]:
+    """Be around a run, with its graph as the default one; the user's own lines stay in the error.
+
+    Raises:
+        ValueError: something of another graph is used, or an iterator was never given its data.
+    """
+    graph = tf.get_default_graph()
+    try:
+        yield
+    except ValueError as error:
+        said = _FOREIGN.search(str(error))
+        if said is None:
+            raise
+        sentence = _of_another_graph(said, str(graph))
+        raise ValueError(sentence).with_traceback(error.__traceback__) from None
+    except tf.errors.FailedPreconditionError as error:
+        if _NO_DATA_YET not in str(error):
+            raise
+        raise ValueError(_not_begun(graph)).with_traceback(error.__traceback__) from None
+
+
+def _of_another_graph(said: re.Match[str], own: str) -> str:
+    foreign = said["second"] if said["of_first"] == own else said["first"]
+    name = _NAME.search(foreign)
+    what = next(filter(None, name.groups())) if name else foreign
+    return (
+        f"'{what}' was made before mox.run, which builds a graph of its own: make it inside of "
+        "the function that uses it (a learning rate inside of optimizer_fn, all of a model inside "
+        "of model_fn)."
+    )
+
+
+def _not_begun(graph: tf.Graph) -> str:
+    found = [
+        f"'{name}' ({count} initializers)"
+        for name, count in initializers_in(graph).items()
+        if count != 1
+    ]
+    which = f": {', '.join(found)}" if found else ""
+    return (
+        f"input_fn reads from an iterator that was never given its data{which}. mox.run runs the "
+        "initializer of an iterator that has just one: make an iterator for each mode, or add the "
+        "right initializer to the collection tf.GraphKeys.TABLE_INITIALIZERS."
+    )
