@@ -189,10 +189,13 @@ CHECKS = """
     with tf.Session() as session:
         session.run(loss)
 """
+SAID_BY_DANLU = """
+    raise RuntimeError("The loss 'cross_entropy' became NaN at step 24. Try less.")
+"""
 
 
 def test_a_loss_that_is_no_number(tf, stage):
-    for train in (DIVERGES, CHECKS):
+    for train in (DIVERGES, CHECKS, SAID_BY_DANLU):
         cause = stage.asks(parameters={"lr": 0.5}).provoke(TF + train)
 
         assert card(cause) == "loss_no_number"

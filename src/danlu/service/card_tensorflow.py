@@ -31,7 +31,7 @@ _LABEL = re.compile(
 )
 _NO_NUMBER = re.compile(
     r"NaN loss during training|[Mm]odel diverged with loss = NaN|is inf or nan"
-    r"|Tensor had (?:NaN|Inf|-Inf|\+Inf)"
+    r"|Tensor had (?:NaN|Inf|-Inf|\+Inf)|(?:loss|values) .{0,200}became NaN"
 )
 _MISFIT = re.compile(
     r"Dimensions? .*must be equal|Matrix size-incompatible|Dimensions of inputs should match"

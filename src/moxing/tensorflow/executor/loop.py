@@ -114,6 +114,7 @@ class Loop:
             raise
         ended = time.perf_counter()
         self._measure(stride, ended - began)
+        self.moment.rows = None if rows is None else rows[:stride]
         try:
             if rows is not None and stride > 1:
                 self._tell(rows[: stride - 1], times(rows, began, ended))
@@ -161,6 +162,7 @@ class Loop:
         rows = rows[: made(rows)]
         if not len(rows):
             return
+        self.moment.rows = rows
         last = self.moment.step + len(rows)
         when = times(rows, began, time.perf_counter())
         self._tell(rows, when)

@@ -17,6 +17,7 @@ class Moment:
     step: int
     global_step: int  # how many are done, by all workers
     values: dict[str, Any] = field(default_factory=dict)
+    rows: Any = None  # the usual values of every step of the last call, where they are kept
     at: float = 0.0  # seconds of time.perf_counter: when the step was done
     stop: bool = False  # set by who wants the run to end
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.tensorflow.executor.diverging import Weights
 from moxing.tensorflow.executor.parts import FAR, Moment, Part, until
 
 NAME = "model.ckpt"
@@ -22,6 +23,7 @@ class Saving(Part):
         steps: int | None,
         seconds: float | None,
         resumes: bool = False,
+        weights: Weights | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._saver = saver
@@ -30,6 +32,7 @@ class Saving(Part):
         self._seconds = seconds
         self._clock = clock
         self._at = clock()
+        self._weights = weights
         self._resumes = resumes  # the run begins with a checkpoint of its own
         self._saved = -1  # the global step of the last one
 
@@ -38,6 +41,8 @@ class Saving(Part):
 
     def begin(self, moment: Moment) -> None:
         self._at = self._clock()
+        if self._weights is not None:
+            self._weights.begin(moment.session)
         if self._resumes:
             self._saved = moment.global_step
         elif self._steps or self._seconds:
@@ -47,11 +52,16 @@ class Saving(Part):
         by_steps = self._steps and moment.global_step - self._saved >= self._steps
         by_time = self._seconds and self._clock() - self._at >= self._seconds
         if by_steps or by_time:
-            self._save(moment)
+            self._save_trained(moment)
 
     def end(self, moment: Moment) -> None:
         if moment.global_step != self._saved:
-            self._save(moment)
+            self._save_trained(moment)
+
+    def _save_trained(self, moment: Moment) -> None:
+        if self._weights is not None:
+            self._weights.check(moment.session, moment.global_step)
+        self._save(moment)
 
     def _save(self, moment: Moment) -> None:
         self._at = self._clock()

@@ -11,7 +11,9 @@ from danlu_runtime.steps.ends import aim
 from moxing.tensorflow.datasets.labels import write_labels
 from moxing.tensorflow.executor import restoring
 from moxing.tensorflow.executor.cluster.cluster import Cluster
+from moxing.tensorflow.executor.diverging import Losses, Weights, watched
 from moxing.tensorflow.executor.export import Export
+from moxing.tensorflow.executor.flags import get_flag
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook, PlateauLREarlyStoppingHook
 from moxing.tensorflow.executor.inter import InterMode, Rate
 from moxing.tensorflow.executor.logs import (
@@ -54,6 +56,7 @@ class _Built:
     model: Model
     inter: Model | None
     usual: dict[str, Any]
+    losses: dict[str, str]  # the names of those among the usual values
     op: Any
     rate: Any  # the learning rate: a number or a tensor
     scale: Rate | None
@@ -154,7 +157,8 @@ def _build(request: Request, graph: Any, placed: Any, cluster: Cluster | None) -
     usual = {STEP: done, **usual_values(model, request.batch_size)}
     if request.log_dir and request.summary_every and tf.is_tensor(rate):
         usual[RATE] = tf.convert_to_tensor(rate)
-    return _Built(model, inter, usual, op, rate, scale, slots, together)
+    losses = watched(model, usual, bool(get_flag("log_first_clone")))
+    return _Built(model, inter, usual, losses, op, rate, scale, slots, together)
 
 
 def _together(
@@ -209,6 +213,7 @@ def _parts(
     parts: list[Part] = [_Beginning(request, start), *left_over(built.model.left_over)]
     if request.log_every:
         parts.append(TrainingLines(request.log_every, Speed(request.batch_size, placed.clones)))
+    parts.append(Losses(built.losses, list(built.usual)))
     if request.output_fn is not None:
         if request.output_every and built.model.first.output_info:
             per_clone = [spec.output_info for spec in built.model.specs]
@@ -241,7 +246,9 @@ def _kept(request: Request, built: _Built, saver: Any, found: Any) -> list[Part]
         merged = tf.summary.merge(drawn) if drawn else None
         parts.append(Summaries(request.summary_every, writer, merged, _number(built.rate)))
     resumes = found is not None and found.resumes
-    parts.append(Saving(saver, request.log_dir, request.save_steps, request.save_seconds, resumes))
+    weights = Weights(tf.trainable_variables())
+    often = (request.save_steps, request.save_seconds)
+    parts.append(Saving(saver, request.log_dir, *often, resumes, weights))
     return parts
 
 
