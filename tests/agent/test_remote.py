@@ -13,6 +13,8 @@ from danlu.executors.ray.orphans import end_orphans
 from danlu.job.state import Reason
 from danlu.job.status import Outcome
 from danlu.settings import Settings
+from danlu.storage.cache import ContentCache
+from danlu.taskdir.files import raise_fence
 from danlu.taskdir.handover import Handover
 from danlu.taskdir.process import MARK
 from danlu.testing.bench import eventually
@@ -81,6 +83,17 @@ def test_outputs_that_reached_no_store_stay_for_the_next_attempt(files, settings
     tidy(files, settings, "job")
 
     assert mine.exists()
+
+
+@pytest.mark.parametrize(("newest", "kept"), [(1, []), (2, ["job"])])
+def test_what_the_next_attempt_needs_of_the_cache_stays(files, settings, newest, kept):
+    cache = ContentCache(settings.cache, settings.cache_limit)
+    cache.pin("job", "0" * 64)
+    raise_fence(files.carrier, newest)
+
+    tidy(files, settings, "job")
+
+    assert cache.owners() == kept
 
 
 def test_what_nobody_came_back_for_goes_after_a_week(files, settings):

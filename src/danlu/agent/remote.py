@@ -14,6 +14,7 @@ from pathlib import Path
 
 from danlu.agent import kernel
 from danlu.agent.__main__ import see_through
+from danlu.agent.fences import is_fenced
 from danlu.job.state import Reason
 from danlu.settings import Settings
 from danlu.storage.cache import ContentCache
@@ -86,7 +87,8 @@ def tidy(files: TaskDir, settings: Settings, job_id: str) -> None:
             remove(own)
         _remove_empty(own)
         _remove_left_over(settings.work)
-        if not any(marked(f"{job_id}/")):
+        # The next attempt may be here already, and not have come to its scripts.
+        if not is_fenced(files) and not any(marked(f"{job_id}/")):
             cache = ContentCache(settings.cache, settings.cache_limit)
             cache.unpin(job_id)
             cache.evict()
