@@ -147,6 +147,8 @@ def _port(host: str, before: Head | None) -> int:
 def _spawn(settings: Settings, host: str, port: int, folder: Path) -> Head:
     options = ["--head", "--block", "--disable-usage-stats", f"--node-ip-address={host}"]
     options += [f"--port={port}", "--dashboard-host=127.0.0.1", f"--temp-dir={folder}"]
+    # Any port: that of another cluster of this machine would leave ours without `ray job submit`.
+    options.append("--dashboard-agent-listen-port=0")
     if settings.cpus:
         options.append(f"--num-cpus={int(settings.cpus)}")
     if settings.gpus == "none":
