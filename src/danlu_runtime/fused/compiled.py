@@ -148,7 +148,8 @@ def compiled(
         def many(stacked: list[Any], at: Any, run: Any, handles: list[Any]) -> Any:
             def body(step: Any, rows: Any, *_: Any) -> Any:
                 (first,) = entered([at]).values()
-                crossing = [each[first + step] for each in entered(stacked).values()]
+                # Not by a slice: XLA compiles anew for every place one begins at.
+                crossing = [tf.gather(each, first + step) for each in entered(stacked).values()]
                 given = dict(zip(outside, entered(handles).values(), strict=True))
                 given.update(zip(parts.given, crossing, strict=True))
                 done = copied(parts.trained, given, [op, *parts.firm], keep_devices=False)

@@ -50,6 +50,28 @@ def test_the_steps_of_a_call_are_compiled_and_a_single_one_is_not(tf):
     assert trained_outside_of_xla(traces[1])
 
 
+def test_calls_of_any_size_and_beginning_are_one_program(tf, tmp_path, monkeypatch):
+    from danlu_runtime.fused import Fused
+
+    monkeypatch.setenv("XLA_FLAGS", f"--xla_dump_to={tmp_path}")
+    with tf.Graph().as_default(), resource_variables(tf):
+        model = _model(tf)
+        fused = Fused(model.op, model.values, xla=True, steps=STEPS, ahead=STEPS, trail=True)
+        tried = len(_programs(tmp_path))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            session.run(model.begin)
+            for n in (4, 2, 2, 3, 1, 2):
+                session.run(fused.values, fused.feed(n))
+
+    assert tried == 1
+    assert len(_programs(tmp_path)) == tried + 1
+
+
+def _programs(folder):
+    return {path.name.partition(".")[0] for path in folder.glob("module_*")}
+
+
 @pytest.mark.parametrize("seed", [None, 11])
 def test_dropout_draws_what_it_draws_without_xla(tf, seed):
     def hidden(x):
