@@ -17,7 +17,7 @@ from danlu.testing.bench import eventually
 SCENE = """
 import os, signal, sys, threading
 from danlu.agent.doors import Doors
-from danlu.agent.sandbox import Order
+from danlu.agent.sandbox import Ground, Order
 from danlu.taskdir.process import MARK
 
 def say(door, words):
@@ -74,6 +74,18 @@ def test_one_that_was_killed_is_replaced(scene):
         doors.prepare(None)
         os.kill(doors._ready.pid, signal.SIGKILL)
         os.waitid(os.P_PID, doors._ready.pid, os.WEXITED | os.WNOWAIT)
+        door = doors.open("j/1/w-0")
+        print(is_fresh(door), *say(door, ["here"]))
+    """) == ["True", "here"]
+
+
+def test_who_waits_begins_the_place_when_it_is_told_to(scene):
+    """It ends where that cannot be done, and the next one, who builds all of it, tells why."""
+    assert scene("""
+        doors.prepare(None)
+        waiting = doors._ready.pid
+        doors.lay(Ground("root", "/nonexistent/place", []))
+        os.waitid(os.P_PID, waiting, os.WEXITED | os.WNOWAIT)
         door = doors.open("j/1/w-0")
         print(is_fresh(door), *say(door, ["here"]))
     """) == ["True", "here"]

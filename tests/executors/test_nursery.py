@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from danlu.agent.cgroup import own_group
 from danlu.executors.local import LocalExecutor
 from danlu.executors.nursery import Nursery
 from danlu.job.state import Reason
@@ -44,6 +45,20 @@ def running(bench, settings):
 
 def parent_of(pid):
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def spare_beside(agent):
+    """Return the agent that has no task yet, once somebody waits at its door."""
+    nursery = parent_of(agent)
+    spares = {}
+
+    def waits():
+        spares.update({pid: _children(pid) for pid in _children(nursery) if pid != agent})
+        return any(spares.values())
+
+    eventually(waits)
+    (spare,) = spares
+    return spare
 
 
 def test_an_agent_is_born_where_its_modules_are_loaded_already(running):
@@ -89,13 +104,54 @@ def test_a_killed_agent_is_seen_at_once(tmp_path):
     assert started(born.pid) is None
 
 
+def test_one_agent_is_born_before_its_task_and_is_given_the_next_one(
+    running, bench, settings, tmp_path
+):
+    _, agent = running
+    spare = spare_beside(agent.pid)
+    another = Bench(bench.executor, tmp_path)
+    second = another.task("import os; print('agent', os.getppid())")
+    another.start(second)
+
+    assert another.ended(second).reason is Reason.DONE
+    assert f"agent {spare}" in another.log(second)
+    own = TaskDir(FileCarrier(settings.jobs / second.job_id), 1, second.name).agent()
+    assert own.pid == spare
+    eventually(lambda: not Path(own.cgroup or "/nonexistent").exists())
+
+
+def test_a_spare_agent_that_was_killed_is_missed_by_nobody(running, bench, tmp_path):
+    _, agent = running
+    spare = spare_beside(agent.pid)
+    os.kill(spare, signal.SIGKILL)
+    eventually(lambda: started(spare) is None)
+    another = Bench(bench.executor, tmp_path)
+    second = another.task("print('here')")
+    another.start(second)
+
+    assert another.ended(second).reason is Reason.DONE
+
+
+def test_a_spare_agent_leaves_with_the_nursery_and_takes_its_group_along(running):
+    _, agent = running
+    spare = spare_beside(agent.pid)
+    waiting = _children(spare)
+    os.kill(parent_of(agent.pid), signal.SIGKILL)
+
+    eventually(lambda: started(spare) is None)
+    assert waiting
+    assert not [pid for pid in waiting if started(pid) is not None]
+    groups = own_group()
+    assert groups is None or not list(groups.glob(f"danlu-agent-{spare}-*"))
+
+
 def test_the_nursery_leaves_with_whoever_started_it(tmp_path):
-    others = set(_children())
+    others = set(_children(os.getpid()))
     nursery = Nursery(os.environ)
     with open(tmp_path / "log", "ab") as output:
         born = nursery.bear(NOBODYS, output.fileno())
     born.wait()
-    (pid,) = [pid for pid in _children() if pid not in others and _runs_nursery(pid)]
+    (pid,) = [pid for pid in _children(os.getpid()) if pid not in others and _runs_nursery(pid)]
 
     del nursery
 
@@ -128,8 +184,8 @@ def test_an_agent_that_cannot_be_born_is_started(settings, tmp_path, command):
     assert bench.ended(task).reason is Reason.DONE
 
 
-def _children():
-    return map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+def _children(pid):
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _runs_nursery(pid):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from danlu.agent.life import live
+from danlu.agent.spare import Outfit
 from danlu.errors import Refused
 from danlu.job.state import Reason
 from danlu.job.status import Failure, Outcome
@@ -21,7 +22,7 @@ log = logging.getLogger("danlu.agent")
 _OPTIONS = ("--home", "--job", "--attempt", "--task")
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], outfit: Outfit | None = None) -> int:
     given = dict(zip(argv[::2], argv[1::2], strict=False))
     if len(argv) != 2 * len(_OPTIONS) or set(given) != set(_OPTIONS):
         print(
@@ -33,13 +34,13 @@ def main(argv: Sequence[str]) -> int:
     files = TaskDir(
         FileCarrier(settings.jobs / given["--job"]), int(given["--attempt"]), given["--task"]
     )
-    return see_through(files, settings)
+    return see_through(files, settings, outfit)
 
 
-def see_through(files: TaskDir, settings: Settings) -> int:
+def see_through(files: TaskDir, settings: Settings, outfit: Outfit | None = None) -> int:
     """Live a task; where the fault is ours, say so. Returns the exit code of the agent."""
     try:
-        live(files, settings)
+        live(files, settings, outfit)
     except Exception:
         log.exception("the agent failed")
         _tell_own_fault(files)

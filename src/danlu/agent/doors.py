@@ -5,6 +5,7 @@ the child (sandbox.py). The first is forked while the agent has one thread, and 
 safe then, and costs a tenth of a fresh Python. Every further one is a fresh process.
 """
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -15,7 +16,7 @@ from pathlib import Path
 import danlu
 from danlu.agent import sandbox
 from danlu.agent.cgroup import ControlGroup
-from danlu.agent.sandbox import ORDER, TROUBLE
+from danlu.agent.sandbox import ORDER, TROUBLE, Ground
 from danlu.taskdir.process import MARK, look_at
 
 SOURCE = Path(danlu.__file__).parents[1]
@@ -65,6 +66,12 @@ class Doors:
         if len(os.listdir("/proc/self/task")) == 1:
             self._ready = _forked(group)
 
+    def lay(self, ground: Ground) -> None:
+        """Let who waits begin the place now, beside our own work; nothing where nobody waits."""
+        if self._ready is not None:
+            with contextlib.suppress(BrokenPipeError):  # killed: the next one builds it all
+                os.write(self._ready.order, ground.dump())
+
     def open(self, mark: str) -> Door:
         """Return a door nobody has used; ``mark`` is that of the task's processes."""
         ready, self._ready = self._ready, None
@@ -75,10 +82,13 @@ class Doors:
             return _spawned(mark)
         return ready
 
-    def close(self) -> None:
-        if self._ready is not None:
-            self._ready.close()
-            self._ready = None
+    def close(self) -> int | None:
+        """Let nobody in any more; return the process that waited, if there was one."""
+        ready, self._ready = self._ready, None
+        if ready is None:
+            return None
+        ready.close()
+        return ready.pid
 
 
 class Pipe:
@@ -142,8 +152,6 @@ def _go_in(ends: _Ends, group: ControlGroup | None) -> None:
         for source, target in ends.moves:
             os.dup2(source, target)
         os.closerange(TROUBLE + 1, max(map(int, os.listdir("/proc/self/fd"))) + 1)
-        if group is not None:
-            group.join()
         if group is not None:
             group.join()
         sandbox.enter()

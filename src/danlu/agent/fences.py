@@ -1,10 +1,30 @@
 """Whose turn it is: whether an agent may still act for its task, and what a signal to it means."""
 
+import logging
 from pathlib import Path
 
 from danlu.agent.ending import Why, Wish
+from danlu.job.plan import Task
+from danlu.job.status import Agent
 from danlu.taskdir.files import TaskDir, newest_attempt
 from danlu.taskdir.term import read_term
+
+log = logging.getLogger(__name__)
+
+
+def claimed(files: TaskDir, home: Path, agent: Agent) -> Task | None:
+    """Return the task that is ours now; None where it is another's, or nobody's any more."""
+    task = files.plan()
+    if task is not None and task.fence and not in_term(home, task.fence):
+        log.warning("too late: the lease of number %d has ended task=%s", task.fence, files.task)
+        return None
+    if task is None or not files.claim(agent):
+        log.info("nothing to do task=%s planned=%s", files.task, task is not None)
+        return None
+    if is_fenced(files):
+        log.info("too late task=%s attempt=%s", files.task, files.attempt)
+        return None
+    return task
 
 
 def is_fenced(files: TaskDir) -> bool:

@@ -8,10 +8,9 @@ from dataclasses import replace
 from danlu.agent import cgroup, kernel, stores
 from danlu.agent.child import launch_command
 from danlu.agent.commands import run_after, run_before
-from danlu.agent.doors import Doors
 from danlu.agent.ending import Ending, Interrupted, Why, Wish
 from danlu.agent.event_files import CurveReader
-from danlu.agent.fences import in_term, is_fenced, meaning
+from danlu.agent.fences import claimed, is_fenced, meaning
 from danlu.agent.heartbeat import Beating
 from danlu.agent.install import install
 from danlu.agent.meeting import Meeting
@@ -32,6 +31,7 @@ from danlu.agent.processes import Processes
 from danlu.agent.pump import JobLog
 from danlu.agent.redact import Redactor, clean_logging
 from danlu.agent.report import Reporter
+from danlu.agent.spare import Outfit
 from danlu.agent.stage import Stage, code_folder
 from danlu.agent.training import Training
 from danlu.agent.translation import Reporting
@@ -50,24 +50,22 @@ _STORE_BUDGET = 600.0  # seconds to wait for a store that is down before good ou
 _FAILED_BUDGET = 30.0  # the same when there is a failure to tell
 
 
-def live(files: TaskDir, settings: Settings) -> None:
-    """Claim a task and see it through; leave at once where another has it."""
-    task = files.plan()
-    agent = this_agent()
-    if task is not None and task.fence and not in_term(settings.home, task.fence):
-        log.warning("too late: the lease of number %d has ended task=%s", task.fence, files.task)
-        return
-    if task is None or not files.claim(agent):
-        log.info("nothing to do task=%s planned=%s", files.task, task is not None)
-        return
-    if is_fenced(files):
-        log.info("too late task=%s attempt=%s", files.task, files.attempt)
+def live(files: TaskDir, settings: Settings, outfit: Outfit | None = None) -> None:
+    """Claim a task and see it through; leave at once where another has it.
+
+    ``outfit``: what an agent that was born before its task has already.
+    """
+    agent = this_agent() if outfit is None else outfit.worn_by(this_agent())
+    task = claimed(files, settings.home, agent)
+    if task is None:
+        if outfit is not None:
+            outfit.close()
         return
     kernel.become_subreaper()
-    group = cgroup.create(f"{task.job_id}-{task.attempt}-{task.name}")
-    if group is not None:
-        files.update_agent(replace(agent, cgroup=str(group.folder)))
-    doors = Doors.ready(group)  # before the first thread
+    if outfit is None:
+        outfit = Outfit.ready(f"{task.job_id}-{task.attempt}-{task.name}")
+        if outfit.group is not None:
+            files.update_agent(outfit.worn_by(agent))
     workspace = Workspace(settings.work.resolve(), task)
     ending = Ending(lambda: meaning(files, task.limits.grace))
     ending.listen()
@@ -75,15 +73,14 @@ def live(files: TaskDir, settings: Settings) -> None:
         files, task.limits, ending, make_room=workspace.spend_reserve, home=settings.home
     )
     beating.start()
-    processes = Processes(mark(task.job_id, task.attempt, task.name), group)
+    processes = Processes(mark(task.job_id, task.attempt, task.name), outfit.group)
     try:
-        _Life(files, settings, workspace, ending, beating, processes, group, doors).run()
+        _Life(files, settings, workspace, ending, beating, processes, outfit).run()
     finally:
-        doors.close()
+        outfit.doors.close()
         processes.kill()
         beating.close()
-        if group is not None:
-            group.remove()
+        outfit.close()
 
 
 class _Life:
@@ -95,8 +92,7 @@ class _Life:
         ending: Ending,
         beating: Beating,
         processes: Processes,
-        group: cgroup.ControlGroup | None,
-        doors: Doors,
+        outfit: Outfit,
     ) -> None:
         self._files = files
         self._settings = settings
@@ -105,7 +101,7 @@ class _Life:
         self._ending = ending
         self._beating = beating
         self._processes = processes
-        self._group = group
+        self._group = outfit.group
         self._secrets = files.take_secrets()
         hidden = (*self._secrets.values(), *stores.secrets(settings))
         self._redactor = Redactor(hidden)
@@ -115,13 +111,14 @@ class _Life:
         self._report = Reporter(files)
         self._translation = Reporting(files, workspace.box, self._redactor)
         self._stage = Stage(
-            workspace, settings, self._secrets, processes, group, self._log, ending, doors
+            workspace, settings, self._secrets, processes, self._log, ending, outfit
         )
 
     def run(self) -> None:
         """Fetch, run, push, tell. A script that fails has its outputs pushed too."""
         try:
             self._workspace.make()
+            self._stage.lay_ground()
             verdict = self._work()
         except Interrupted:
             verdict = self._interrupted()

@@ -34,8 +34,6 @@ def prepare(
         Interrupted, UserError, StorageError, OSError
     """
     task = workspace.task
-    for fixed in workspace.private():
-        (workspace.root / fixed.lstrip("/")).mkdir(parents=True, exist_ok=True)
     Fetcher(settings, workspace, report, job_log).bring(ending)
     report.begin("prepare")
     known: dict[str, Manifest] = {}

@@ -31,7 +31,8 @@ class Processes:
         self._group = group
         self.spared: set[int] = set()  # ours, not the script's
         self._keepers: dict[int, int | None] = {}  # when each began
-        self._began = started(os.getpid()) or 0
+        # An agent may be older than its task, by hours; in clock ticks since boot.
+        self._began = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
         self._clock = clock
         self._sleep = sleep
 

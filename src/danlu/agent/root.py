@@ -37,15 +37,23 @@ class Root(NamedTuple):
     files: Sequence[Sequence[str]] = ()  # pairs as above: shown in place of this machine's own
 
 
-def build(root: Root, *, user: bool) -> Sequence[str]:
-    """Mount everything below ``root.folder``; return the entries of "/" that could not be shown."""
+def lay_ground(folder: str, private: Sequence[Sequence[str]]) -> list[str]:
+    """Mount what is known before anything is fetched: this machine's root, the task's directories.
+
+    Returns the entries of "/" that could not be shown. :func:`furnish` does the rest.
+    """
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
-    kernel.mount(root.folder, root.folder, flags=kernel.MS_BIND)
+    kernel.mount(folder, folder, flags=kernel.MS_BIND)
     # Else the bind of the directory we are in would hold a copy of all of this.
-    kernel.mount("", root.folder, flags=kernel.MS_UNBINDABLE)
-    lost = _show("/", root.folder, [seen for _, seen in root.private])
-    for source, seen in sorted(root.private, key=lambda pair: len(pair[1])):
-        _bind(source, root.folder + seen)
+    kernel.mount("", folder, flags=kernel.MS_UNBINDABLE)
+    lost = _show("/", folder, [seen for _, seen in private])
+    for source, seen in sorted(private, key=lambda pair: len(pair[1])):
+        _bind(source, folder + seen)
+    return lost
+
+
+def furnish(root: Root, *, user: bool) -> None:
+    """Mount what was fetched, and hide what is not the task's."""
     for overlay in sorted(root.overlays, key=lambda item: len(item.seen)):
         _overlay(overlay, root.folder + overlay.seen, user=user)
     for source, seen in (*root.outputs, *root.files):
@@ -70,7 +78,6 @@ def build(root: Root, *, user: bool) -> Sequence[str]:
         kernel.make_read_only(root.folder + path)
     for cover in covers:
         kernel.make_read_only(cover)
-    return lost
 
 
 def _show(folder: str, root: str, private: Iterable[str]) -> list[str]:

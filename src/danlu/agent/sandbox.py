@@ -2,7 +2,8 @@
 
 A threaded process cannot move itself into namespaces, so the agent starts this module, hands it
 an order through a pipe (the environment holds secrets: it never lies on disk), and hears back
-only when something went wrong: the pipe for that closes by itself when the child begins.
+only when something went wrong: the pipe for that closes by itself when the child begins. What can
+be built while code and data are still being fetched comes first, as an order of its own.
 
 ``python -m danlu.agent.sandbox --probe FOLDER`` tries what the kernel allows, by doing it.
 """
@@ -15,10 +16,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from danlu.agent import kernel, landlock
-from danlu.agent.root import Overlay, Root, build
+from danlu.agent.root import Overlay, Root, furnish, lay_ground
 
 ORDER, TROUBLE = 3, 4  # descriptors
 _OOM_SCORE = "300"  # the script goes before the agent that must tell of it
+
+
+class Ground(NamedTuple):
+    """The part of a place that does not depend on what is fetched; as in :class:`Root`."""
+
+    namespace: str
+    folder: str
+    private: Sequence[Sequence[str]]
+
+    def dump(self) -> bytes:
+        return json.dumps({"ground": self._asdict()}).encode() + b"\n"
 
 
 class Order(NamedTuple):
@@ -52,8 +64,11 @@ def enter() -> None:
     os.set_inheritable(TROUBLE, False)
     try:
         with open(ORDER, "rb") as pipe:
-            order = Order.load(pipe.read())
-        lost = move(order)
+            first = pipe.readline()
+            ground = json.loads(first).get("ground")
+            there = None if ground is None else _lay(Ground(**ground))
+            order = Order.load(first if there is None else pipe.readline())
+        lost = move(order, there)
         if lost:
             os.write(TROUBLE, f"passed over: {', '.join(lost)}\n".encode())
         os.execve(order.argv[0], list(order.argv), dict(order.env))
@@ -62,15 +77,20 @@ def enter() -> None:
         os._exit(125)
 
 
-def move(order: Order, *, at_once: bool = False) -> Sequence[str]:
-    """Enter the place; return what it lacks. ``at_once`` where no other program is started then."""
+def move(
+    order: Order, there: Sequence[str] | None = None, *, at_once: bool = False
+) -> Sequence[str]:
+    """Enter the place; return what it lacks. ``at_once`` where no other program is started then.
+
+    ``there`` is what the ground of it lacks, where that was laid already.
+    """
     os.setsid()
     _write("/proc/self/oom_score_adj", _OOM_SCORE)
     if order.cgroup:
         _write(order.cgroup + "/cgroup.procs", "0")
     lost: Sequence[str] = ()
     if order.root is not None:
-        lost = change_root(order.namespace, order.root, at_once=at_once)
+        lost = change_root(order.namespace, order.root, there, at_once=at_once)
     os.chdir(order.cwd)
     # Not earlier: a change of credentials forgets it.
     kernel.die_with_parent(signal.SIGKILL)
@@ -79,9 +99,28 @@ def move(order: Order, *, at_once: bool = False) -> Sequence[str]:
     return lost
 
 
-def change_root(namespace: str, root: Root, *, at_once: bool = False) -> Sequence[str]:
+def change_root(
+    namespace: str, root: Root, there: Sequence[str] | None = None, *, at_once: bool = False
+) -> Sequence[str]:
+    if there is None:
+        there = _lay(Ground(namespace, root.folder, root.private))
     user = namespace == "user"
-    if user:
+    furnish(root, user=user)
+    kernel.pivot_root(root.folder)
+    lost = there if landlock.draw_line() else [*there, "landlock"]
+    if user and os.geteuid() != 0:
+        # The cache is read-only for everybody; in the overlay its files are the script's own.
+        kernel.keep_capabilities(frozenset({kernel.CAP_DAC_OVERRIDE, kernel.CAP_FOWNER}))
+    else:
+        kernel.limit_capabilities(kernel.CONTAINER_CAPABILITIES)
+        if at_once:
+            kernel.give_up_capabilities(kernel.CONTAINER_CAPABILITIES)
+    return lost
+
+
+def _lay(ground: Ground) -> Sequence[str]:
+    """Begin the place, in namespaces of our own."""
+    if ground.namespace == "user":
         uid, gid = os.geteuid(), os.getegid()
         kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
         _write("/proc/self/setgroups", "deny")
@@ -90,18 +129,7 @@ def change_root(namespace: str, root: Root, *, at_once: bool = False) -> Sequenc
                 file.write(f"{number} {number} 1")
     else:
         kernel.unshare(kernel.CLONE_NEWNS)
-    lost = build(root, user=user)
-    kernel.pivot_root(root.folder)
-    if not landlock.draw_line():
-        lost = [*lost, "landlock"]
-    if user and uid != 0:
-        # The cache is read-only for everybody; in the overlay its files are the script's own.
-        kernel.keep_capabilities(frozenset({kernel.CAP_DAC_OVERRIDE, kernel.CAP_FOWNER}))
-    else:
-        kernel.limit_capabilities(kernel.CONTAINER_CAPABILITIES)
-        if at_once:
-            kernel.give_up_capabilities(kernel.CONTAINER_CAPABILITIES)
-    return lost
+    return lay_ground(ground.folder, ground.private)
 
 
 def _write(path: str, text: str) -> bool:

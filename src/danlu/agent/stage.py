@@ -9,17 +9,16 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from danlu.agent import stores
-from danlu.agent.cgroup import ControlGroup
 from danlu.agent.child import Child, needed_paths
-from danlu.agent.doors import Doors
 from danlu.agent.ending import Ending, Wish
 from danlu.agent.environment import PACKAGES, STARTUP, child_environment
 from danlu.agent.processes import Processes
 from danlu.agent.pump import JobLog
 from danlu.agent.reaper import Reaper
 from danlu.agent.root import Root
-from danlu.agent.sandbox import Order
-from danlu.agent.warm import find
+from danlu.agent.sandbox import Ground, Order
+from danlu.agent.spare import Outfit
+from danlu.agent.warm import find, is_kept_for
 from danlu.agent.workspace import HOSTS, Workspace, within
 from danlu.job.translation import Note
 from danlu.settings import Settings
@@ -37,10 +36,9 @@ class Stage:
         settings: Settings,
         secrets: Mapping[str, str],
         processes: Processes,
-        group: ControlGroup | None,
         job_log: JobLog,
         ending: Ending,
-        doors: Doors,
+        outfit: Outfit,
     ) -> None:
         self.workspace = workspace
         self.log = job_log
@@ -50,9 +48,17 @@ class Stage:
         self._settings = settings
         self._secrets = secrets
         self._processes = processes
-        self._group = str(group.folder) if group is not None else ""
+        self._group = str(outfit.group.folder) if outfit.group is not None else ""
         self._reaper = Reaper(ending.wake)
-        self._doors = doors
+        self._doors = outfit.doors
+
+    def lay_ground(self) -> None:
+        """Have the task's place begun while we fetch; a process with TensorFlow builds its own."""
+        task = self.workspace.task
+        if not task.place.isolation.private_paths or is_kept_for(self._settings.home, task):
+            return
+        isolation, newroot = task.place.isolation, str(self.workspace.newroot)
+        self._doors.lay(Ground(isolation.namespace, newroot, self._private()))
 
     def environment(self) -> dict[str, str]:
         """Return what the script gets, and whatever the user has run before and after it."""
@@ -99,12 +105,16 @@ class Stage:
         )
         return child
 
+    def _private(self) -> list[tuple[str, str]]:
+        workspace = self.workspace
+        return [(str(workspace.below_root(path)), path) for path in workspace.private()]
+
     def _root(self) -> Root:
         workspace, settings = self.workspace, self._settings
         layers = [layer.seen for layer in workspace.overlays]
         return Root(
             folder=str(workspace.newroot),
-            private=[(str(workspace.below_root(path)), path) for path in workspace.private()],
+            private=self._private(),
             overlays=workspace.overlays,
             outputs=[
                 (str(workspace.below_root(item.path)), item.path)

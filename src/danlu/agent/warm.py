@@ -22,6 +22,7 @@ from danlu.taskdir.warm import Wanted
 log = logging.getLogger(__name__)
 
 _PATIENCE = 10.0  # seconds; on a machine so busy a cold start takes longer
+_VERSION = "DANLU_TENSORFLOW"
 _KERAS_3 = (2, 16)  # the first TensorFlow that came with Keras 3
 # Read early, and given by the platform or the machine: a waiting process has the same.
 _SHARED = frozenset(
@@ -122,14 +123,19 @@ class Waiting:
 def find(home: Path, task: Task, env: Mapping[str, str], installed: str) -> Waiting | None:
     """Return what may be waiting; None where nothing is kept, or no TensorFlow is asked for."""
     folder = home / warm.FOLDER
-    if "DANLU_TENSORFLOW" not in env or not folder.is_dir():
+    if _VERSION not in env or not folder.is_dir():
         return None
     early = {name: value for name, value in env.items() if warm.is_read_early(name)}
     return Waiting(folder, Wanted(sys.executable, _packages(), early), _why(task, env, installed))
 
 
+def is_kept_for(home: Path, task: Task) -> bool:
+    """Tell whether something may be waiting for a task, before more is known of it."""
+    return _VERSION in task.command.env and (home / warm.FOLDER).is_dir()
+
+
 def _why(task: Task, env: Mapping[str, str], installed: str) -> str:
-    if _keras(env["DANLU_TENSORFLOW"]) >= _KERAS_3:
+    if _keras(env[_VERSION]) >= _KERAS_3:
         return "TensorFlow 2.16 and later are not kept loaded"
     if task.place.gpus:
         return "the task has GPUs"

@@ -59,6 +59,8 @@ class Workspace:
     def make(self) -> None:
         for folder in (self.folder, self.box.folder, self.newroot, self.root):
             folder.mkdir(parents=True, exist_ok=True)
+        for fixed in self.private():
+            (self.root / fixed.lstrip("/")).mkdir(parents=True, exist_ok=True)
         with open(self.folder / "reserve", "wb") as file:
             file.write(b"\0" * _RESERVE)
 

@@ -41,6 +41,11 @@ def from_wire(kind: type[T], data: Mapping[str, Any]) -> T:
     return kind(**fields)
 
 
+def learn(kind: type) -> None:
+    """Find out now how ``kind`` is read: the first reading takes no longer than the next."""
+    _readers(kind)
+
+
 # Readers are made once for each type: a server reads the documents of thousands of jobs.
 @cache
 def _readers(kind: Any) -> tuple[tuple[str, Reader | None], ...]:
@@ -58,6 +63,7 @@ def _reader(hint: Any) -> Reader | None:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _mapping(_reader(inner[1]))
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        _readers(hint)
         return partial(from_wire, hint)
     return hint if isinstance(hint, type) and issubclass(hint, Enum) else None
 
