@@ -4,6 +4,7 @@
 was, and ``CHAOS_RESULTS`` names the JSON file that numbers are written to.
 """
 
+import fcntl
 import json
 import os
 import random
@@ -53,19 +54,29 @@ class Measured:
         print(json.dumps({"fault": fault, "seed": self._seed, **numbers}))
         if not os.environ.get(RESULTS):
             return
-        path = ROOT / os.environ[RESULTS]
-        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        known[fault] = {
+        result = {
             "test": self._test.rpartition("[")[0] or self._test,
             "seed": self._seed,
             "commit": _commit(),
             "day": time.strftime("%Y-%m-%d", time.gmtime()),
             "numbers": numbers,
         }
+        _add(ROOT / os.environ[RESULTS], fault, result)
+
+
+def _add(path: Path, fault: str, result: dict[str, Any]) -> None:
+    """Write one result; runs side by side wait for each other, or one would undo the other's."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        known[fault] = result
         fresh = path.with_suffix(".new")
         text = json.dumps(dict(sorted(known.items())), indent=1)
         fresh.write_text(text + "\n", encoding="utf-8")
         fresh.replace(path)
+    finally:
+        os.close(folder)
 
 
 def _commit() -> str:

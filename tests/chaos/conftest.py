@@ -1,19 +1,17 @@
 """A home of its own for each test, random moments, and a place for numbers."""
 
 import json
-import os
-import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from danlu.client import bundle, connect
+from danlu.client import connect
 from danlu.client.api import Client
 from danlu.client.calls import Tries
-from danlu.settings import Settings, load
-from danlu.taskdir.process import marked
+from danlu.settings import Settings
+from homes import a_home_in, packed
 from trials import Chance, Measured
 
 
@@ -28,18 +26,9 @@ def measured(request: pytest.FixtureRequest, chance: Chance) -> Measured:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
-    for name in [n for n in os.environ if n.startswith(("DANLU_", "PYTHON"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("DANLU_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("DANLU_WARM", "off")
-    monkeypatch.setenv("DANLU_CPUS", "4")
-    monkeypatch.setenv("DANLU_RETRY_DELAY", "0.1")
-    yield (settings := load())
-    connect(settings).shutdown()
-    for job in settings.jobs.glob("*"):
-        for pid in marked(f"{job.name}/"):
-            os.kill(pid, signal.SIGKILL)
+def settings(tmp_path: Path) -> Iterator[Settings]:
+    with a_home_in(tmp_path, DANLU_WARM="off") as settings:
+        yield settings
 
 
 @pytest.fixture
@@ -52,16 +41,12 @@ def upload(settings: Settings, client: Client, tmp_path: Path) -> Callable[[str 
     """Bring a program to the server, a folder or the text of ``train.py``; return its URI."""
 
     def bring(program: str | Path) -> str:
-        folder = tmp_path / "code"
         if isinstance(program, Path):
-            folder = program
-        else:
-            folder.mkdir()
-            (folder / "train.py").write_text(program, encoding="utf-8")
-        archive, _ = bundle.pack(bundle.select(folder, settings))
-        uri = client.upload_code(archive)
-        archive.unlink()
-        return uri
+            return packed(program, client, settings)
+        folder = tmp_path / "code"
+        folder.mkdir()
+        (folder / "train.py").write_text(program, encoding="utf-8")
+        return packed(folder, client, settings)
 
     return bring
 

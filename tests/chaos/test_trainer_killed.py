@@ -15,6 +15,7 @@ from trials import tried
 
 PROGRAMS = Path(__file__).with_name("programs")
 STEPS, INTERVAL = 60, 10
+LATEST = STEPS - 20  # on a busy machine whoever kills comes late
 OUT = {"train_url": "obs://bucket/out"}
 STYLES = {
     "kdl": {"module": "trainer.task", "job_args": "--checkpoint_path=ks3://bucket/out"},
@@ -30,7 +31,14 @@ SAVING = ("ti", "modelarts", "dls", "modelmaker")
 
 
 @pytest.fixture
-def code(upload, tmp_path, style):
+def warm(settings, monkeypatch, count):
+    """Many times TensorFlow is loaded once: as anybody has it, a process waits after the first."""
+    if count > 1:
+        monkeypatch.setenv("DANLU_WARM", "auto")
+
+
+@pytest.fixture
+def code(warm, upload, tmp_path, style):
     """The program of a style, where the server has it."""
     folder = tmp_path / "code"
     if (PROGRAMS / style).is_dir():
@@ -80,7 +88,7 @@ def trains_until(step, ledger):
     deadline = time.monotonic() + 300
     while not (trained := [pid for at, pid in ledger.steps(1) if at >= step]):
         assert time.monotonic() < deadline, "it does not train"
-        time.sleep(0.005)
+        time.sleep(0.01)
     return trained[0]
 
 
@@ -100,7 +108,7 @@ def test_a_killed_trainer_goes_on_from_its_last_checkpoint(run, chance, measured
     for number in range(count):
         # Now and then it is the agent, and the kernel ends its script.
         victim = "agent" if number % 4 == 3 else "trainer"
-        lost.append(run(chance.randint(1, STEPS - 5), victim, signal.SIGKILL))
+        lost.append(run(chance.randint(1, LATEST), victim, signal.SIGKILL))
     measured(f"F1 {style}", kills=count, interval=INTERVAL, most_steps_lost=max(lost))
     assert all(0 <= steps <= INTERVAL for steps in lost)
 
@@ -113,13 +121,13 @@ SAVES = ["ti", *(pytest.param(style, marks=pytest.mark.long) for style in SAVING
 @tried(quick=1, long=20, timeout=5400)
 def test_a_trainer_that_is_told_to_end_loses_no_step(run, chance, measured, style, count):
     """The machine is taken back: SIGTERM, and a time of grace."""
-    lost = [run(chance.randint(1, STEPS - 5), "agent", signal.SIGTERM) for _ in range(count)]
+    lost = [run(chance.randint(1, LATEST), "agent", signal.SIGTERM) for _ in range(count)]
     measured(f"F3 {style}", ends=count, saved=lost.count(0), most_steps_lost=max(lost))
     assert set(lost) == {0}
 
 
 @pytest.fixture
-def run(settings, client, code, tmp_path, style):
+def run(settings, warm, client, code, tmp_path, style):
     """Train, end it at a step, and return how many steps were lost when it had gone on."""
     numbers = itertools.count()
 
