@@ -50,9 +50,9 @@ def _imports(report: Report, say: Say) -> Iterable[Row]:
 
 def _loop(report: Report, say: Say) -> Iterable[Row]:
     for row in report["ratios"]:
-        held = _mark(row["ratio"] >= row["bar"])
-        names = [f"`{row['what']}`", f"`{row['beside']}`"]
-        yield [*names, f"{row['ratio']:.2f}", _number(row["bar"]), held]
+        bar = row["bar"]  # none: told as a limit of the others
+        judged = ["-", "-"] if bar is None else [_number(bar), _mark(row["ratio"] >= bar)]
+        yield [f"`{row['what']}`", f"`{row['beside']}`", f"{row['ratio']:.2f}", *judged]
 
 
 def _stores(report: Report, say: Say) -> Iterable[Row]:
