@@ -47,7 +47,7 @@ def hidden_url(url: str) -> str:
     # The last @: a password with an @ in it that nobody has escaped is hidden too.
     known, at, host = place.rpartition("@")
     user, colon, _ = known.partition(":")
-    query = re.sub(r"(?i)((?:^|&)[^=&]*password[^=&]*=)[^&]*", r"\1***", query)
+    query = re.sub(r"(?i)((?:^|&)(?=[^=&]*password)[^=&]*=)[^&]*", r"\1***", query)
     return f"{begin}{mark}{user}{colon}{'***' if colon else ''}{at}{host}{asked}{query}"
 
 
@@ -57,7 +57,8 @@ def size(value: Any) -> int:
         raise TypeError(value)
     if isinstance(value, int | float):
         return _bytes(number(value))
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
+    written = r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?"
+    match = re.fullmatch(written, text(value).strip(), re.IGNORECASE)
     if match is None:
         raise ValueError(value)
     return _bytes(float(match[1]) * _UNITS[match[2].upper()])

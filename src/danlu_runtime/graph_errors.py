@@ -15,13 +15,13 @@ _NODES = "\n\t [[{{node "
 _GRAPH = "Graph execution error:"
 _RESTORE = "Restoring from checkpoint failed"
 _AUTOGRAPH = "in user code:"
-_FIRST_MADE = re.compile(r"\s*Originally defined at:\s*\n")
-_FILE = re.compile(r'^\s*File "([^"]+)", line (\d+)', re.MULTILINE)
+_FIRST_MADE = re.compile(r"(?<!\s)\s*Originally defined at:\s*\n")
+_FILE = re.compile(r'^[^\S\n]*File "([^"]+)", line (\d+)', re.MULTILINE)
 _NODE = re.compile(
-    r"Detected at node '?(?P<node>[^'\n]+?)'? defined at \(most recent call last\):\n"
+    r"Detected at node '?(?P<node>[^'\n]{1,1000}?)'? defined at \(most recent call last\):\n"
     r"(?P<stack>(?:\s*File \"[^\n]*\n)*)(?:Node: '[^\n]*\n)?"
 )
-_SEVERAL = re.compile(r"\d+ root error\(s\) found\.\n\s*\(0\)\s+(?:[A-Z_]+: +)?")
+_SEVERAL = re.compile(r"\b\d+ root error\(s\) found\.\n\s*\(0\)\s+(?:[A-Z_]+: +)?")
 _EAGER = re.compile(r"^\{\{function_node [^}]*\}\} | \[Op:\w+\](?: name: \S*)?\s*$")
 _RAISED = re.compile(r"^    \w+(?:\.\w+)*: (?P<said>.+)", re.MULTILINE)
 

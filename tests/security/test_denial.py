@@ -11,10 +11,16 @@ from running import Running
 from sending import escaped, send
 
 import danlu
+from danlu import _values
+from danlu.agent.install_uv import UvFailed
+from danlu.agent.install_wanted import Asked
 from danlu.cli import jobfile
 from danlu.cli.evidence import Seen, find
+from danlu.dialects import dls
 from danlu.errors import Refused
+from danlu.job import presets
 from danlu.settings import load
+from danlu_runtime.graph_errors import brief
 
 
 @pytest.mark.parametrize(
@@ -58,13 +64,71 @@ def test_many_who_say_nothing_keep_nobody_from_being_served(settings):
     assert set(answers) == {200}
 
 
-def test_blank_lines_do_not_keep_the_command_line_busy():
+@pytest.fixture
+def bounded():
+    """End a test after 20 seconds of its own: what grows with the square would take hours."""
     signal.signal(signal.SIGVTALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_VIRTUAL, 20)
-    try:
-        find(Seen(frozenset({"train.py"}), {"train.py": "\n" * 200_000}), "train.py")
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def test_blank_lines_do_not_keep_the_command_line_busy(bounded):
+    find(Seen(frozenset({"train.py"}), {"train.py": "\n" * 200_000}), "train.py")
+
+
+LONG = 1_000_000  # characters: as many as a request may have
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text"),
+    [
+        ("weight_decay", "0" * LONG + "x"),
+        ("learning_rate_strategy", "0" * LONG + "x"),
+        ("learning_rate_strategy", "0:" * (LONG // 2) + "x"),
+        ("split_spec", "train:" + "0" * LONG + "x"),
+    ],
+)
+def test_a_long_number_of_a_request_is_refused(bounded, parameter, text):
+    assert presets.faults({parameter: text})
+
+
+def test_a_long_checkpoint_of_a_request_is_read(bounded):
+    url = "obs://bucket/" + ".ckpt" * (LONG // 5) + "/x"
+    given = {"preset": "lenet", "data_url": "obs://bucket/data", "checkpoint_url": url}
+
+    spec = dls.read({**given, "train_url": "obs://bucket/log"})
+
+    assert spec.options["checkpoint"] == ""
+
+
+def test_a_long_size_is_refused(bounded):
+    with pytest.raises(ValueError, match=r"x$"):
+        _values.size("1" + " " * LONG + "x")
+
+
+def test_a_long_address_is_hidden(bounded):
+    assert _values.hidden_url("postgresql://host/?" + "password" * LONG).endswith("password")
+
+
+def test_what_a_package_prints_while_it_is_built_is_looked_through(bounded):
+    assert UvFailed("a" * LONG + "\nhttps://user:word@host/").text.endswith("https://***@host/")
+
+
+def test_a_long_requirement_is_read(bounded, tmp_path):
+    asked = Asked()
+    (tmp_path / "requirements.txt").write_text("numpy" + " " * LONG + "x\n")
+
+    asked.read_file(tmp_path / "requirements.txt")
+
+    assert asked.faults or asked.notes or asked.wanted
+
+
+@pytest.mark.parametrize("text", ["\n", "0", "Detected at node a"])
+def test_a_long_message_of_an_exception_is_told(bounded, text):
+    told = brief(f"{text * (LONG // len(text))}!", lambda file, line: "")
+
+    assert told.endswith("!")
 
 
 def test_the_server_neither_unpickles_nor_loads_a_model():

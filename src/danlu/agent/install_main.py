@@ -28,7 +28,7 @@ from danlu.agent.install_wanted import Asked, Wanted, parse
 
 _VERSION = 1  # of what is made; another one makes all environments anew
 _PASSED = (".git", "__pycache__")
-_ACCOUNT = re.compile(r"(\w+://)[^/\s@]+@")
+_ACCOUNT = re.compile(r"\b(\w+://)[^/\s@]+@")
 _METADATA = 4 << 20  # bytes of a METADATA that are read
 
 

@@ -14,7 +14,7 @@ from danlu.agent.install_index import NO_INDEX
 
 _LONGEST = 300
 _BUILD = 60.0  # seconds to build one old version; a package without C code needs a few
-_ADDRESS = re.compile(r"(\w+://)[^/\s@]+@")  # user and password
+_ADDRESS = re.compile(r"\b(\w+://)[^/\s@]+@")  # user and password
 # What uv says when the network is at fault, not the requirement.
 _OUTAGE = re.compile(
     r"error sending request|Failed to fetch: |dns error|tcp connect error|Connection refused"
@@ -166,5 +166,5 @@ def _built_by_setuptools(source: Path) -> bool:
         text = (source / "pyproject.toml").read_text(encoding="utf-8")
     except FileNotFoundError:
         return True
-    backend = re.search(r"^\s*build-backend\s*=\s*[\"']([\w.]+)", text, re.MULTILINE)
+    backend = re.search(r"^[ \t]*build-backend[ \t]*=[ \t]*[\"']([\w.]+)", text, re.MULTILINE)
     return backend is None or backend[1].startswith("setuptools")

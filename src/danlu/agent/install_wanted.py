@@ -19,7 +19,7 @@ _COMMENT = re.compile(r"(^|\s)#.*$")
 _CONDA = re.compile(r"([A-Za-z0-9._-]+)=([0-9][^=\s]*)(=\S+)?")  # conda list --export
 _EGG = re.compile(r"[#&]egg=([A-Za-z0-9._-]+)")
 _OPTION = re.compile(r"(-[a-z]|--[a-z-]+)(?:\s*=\s*|\s+|(?<=^-[a-z]))(\S.*)?")
-_TAIL = re.compile(r"\s+--?[a-z-]+.*$")  # --hash and other options of one requirement
+_TAIL = re.compile(r"(?<!\s)\s+--?[a-z-]+.*$")  # --hash and other options of one requirement
 _INDEX = frozenset(
     ("-i", "--index-url", "--extra-index-url", "--no-index", "--trusted-host", "--pypi-url")
 )

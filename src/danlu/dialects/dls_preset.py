@@ -18,7 +18,7 @@ OUTPUT = "train_url"
 _CODE = ("code", "code_origin", "boot_file")
 _CHECKPOINT = "checkpoint_url"
 # A checkpoint may be named by its files, of which none has just this name.
-_PREFIX = re.compile(r"(.+)/([^/]*\.ckpt[^/]*?)(?:\.index|\.meta|\.data-\d+-of-\d+)?")
+_PREFIX = re.compile(r"(.*\.ckpt.*?)(?:\.index|\.meta|\.data-\d+-of-\d+)?")  # of its files
 _PROGRAM = '''"""The preset model {name}."""
 
 from moxing.tensorflow.preset import main
@@ -49,9 +49,10 @@ def read(form: Form, dialect: str) -> JobSpec:
         form.fault(f"parameters.{field}", sentence)
     given = {channel: form.uri(channel) for channel in presets.CHANNELS}
     _needed(form, given, presets.values(dict(parameters)))
-    checkpoint = _PREFIX.fullmatch(given[_CHECKPOINT])
+    folder, _, file = given[_CHECKPOINT].rpartition("/")
+    checkpoint = _PREFIX.fullmatch(file) if folder else None
     if checkpoint:
-        given[_CHECKPOINT] = checkpoint[1]
+        given[_CHECKPOINT] = folder
     inputs = {channel: given[channel] for channel in ("data_url", _CHECKPOINT) if given[channel]}
     outputs = {OUTPUT: given[OUTPUT]} if given[OUTPUT] else {}
     return JobSpec(
@@ -65,7 +66,7 @@ def read(form: Form, dialect: str) -> JobSpec:
             OPTION: name,
             "code_name": name,
             "code_origin": "",
-            "checkpoint": checkpoint[2] if checkpoint else "",
+            "checkpoint": checkpoint[1] if checkpoint else "",
             "urls": read_urls(form, {**inputs, **outputs}),
         },
         **form.common(),

@@ -13,7 +13,7 @@ VALID_TYPES = ("", "range", "choice")
 ACCESS = ("parameter", "env")
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,300}")
-_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _KINDS = {
     "String": "text",
     "Integer": "a whole number",

@@ -41,7 +41,7 @@ CHANNELS = ("data_url", "checkpoint_url", "train_url")
 # The manual and its examples write both.
 SAME = {"max_epochs": "max_epoches", "learning_rate": "learning_rate_strategy"}
 
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _RATE = rf"\s*{_NUMBER}\s*"
 _PIECE = rf"{_RATE}:{_RATE}(?:[-=]>{_RATE})?"
 _STRATEGY = re.compile(rf"{_RATE}|{_PIECE}(?:,{_PIECE})*,?")

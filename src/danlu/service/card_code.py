@@ -149,7 +149,9 @@ def python2_name(case: Case) -> Values | None:
         found = re.match(r"name '(\w+)' is not defined", case.failure.message)
         known = NAMES
     elif case.raised == "AttributeError":
-        found = re.match(r"'\w*[dD]ict\w*' object has no attribute '(\w+)'", case.failure.message)
+        found = re.match(
+            r"'\w{0,100}[dD]ict\w{0,100}' object has no attribute '(\w+)'", case.failure.message
+        )
         known = METHODS
     elif case.raised == "TypeError":
         found = re.search(r'for >>: .* Did you mean "(print\()', case.failure.message)

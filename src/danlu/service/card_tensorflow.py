@@ -34,13 +34,13 @@ _NO_NUMBER = re.compile(
     r"|Tensor had (?:NaN|Inf|-Inf|\+Inf)|(?:loss|values) .{0,200}became NaN"
 )
 _MISFIT = re.compile(
-    r"Dimensions? .*must be equal|Matrix size-incompatible|Dimensions of inputs should match"
-    r"|Incompatible shapes|Shapes? .*(?:must have rank|must be rank|are incompatible)"
+    r"Dimensions? .{0,200}must be equal|Matrix size-incompatible|Dimensions of inputs should match"
+    r"|Incompatible shapes|Shapes? .{0,200}(?:must have rank|must be rank|are incompatible)"
     r"|Shape must be rank|[Cc]annot reshape a tensor|Input to reshape is a tensor with"
     r"|requires shapes of both tensors to match|Depth of input|is incompatible with the layer"
 )
 _BROKEN = re.compile(r"corrupted record at|truncated record at|Is this even a TFRecord file")
-_NO_DATA = re.compile(r"(?P<file>\S+) is in none of .+, and (?P<origin>\S+) could not be read")
+_NO_DATA = re.compile(r"\A(?P<file>\S+) is in none of .+, and (?P<origin>\S+) could not be read")
 _NODE = re.compile(r"; node '[^']+' is made at (?P<place>\S+:\d+)")
 _RATES = ("learning_rate", "lr", "learning-rate", "base_lr", "initial_learning_rate")
 

@@ -8,8 +8,9 @@ import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.pipeline.iterators import initializers_in
 
+_OF_TWO_GRAPHS = " must be from the same graph as "
 _FOREIGN = re.compile(
-    r"(?P<first>\S[^\n]{0,500}) must be from the same graph as (?P<second>[^\n]{1,500}) "
+    rf"(?P<first>\S[^\n]{{0,500}}){_OF_TWO_GRAPHS}(?P<second>[^\n]{{1,500}}) "
     r"\(graphs are (?P<of_first><[^<>]{1,200}>) and "
 )
 _NAME = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
@@ -27,7 +28,7 @@ def in_own_words() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        said = _FOREIGN.search(str(error))
+        said = _FOREIGN.search(str(error)) if _OF_TWO_GRAPHS in str(error) else None
         if said is None:
             raise
         sentence = _of_another_graph(said, str(graph))
