@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from danlu.cli.main import app
+from danlu.cli.app import app
 from danlu.cli.session import Session
 from pages import ROOT, Block, Page, every
 from postgres import PASSWORD

@@ -10,7 +10,7 @@ import pytest
 from danlu import errors
 from danlu.agent.environment import NO_PROXY, child_environment
 from danlu.agent.share import thread_pools
-from danlu.cli.main import COMMANDS, app
+from danlu.cli.app import COMMANDS, app
 from danlu.dialects import dls, kdl, modelarts, modelmaker, ti
 from danlu.job.plan import Command, Place, Task
 from danlu.job.state import Reason

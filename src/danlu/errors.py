@@ -18,7 +18,6 @@ DanluError
         └── NoCapacity     there is no room now; the job waits in the queue
 """
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -156,6 +155,8 @@ class NoCapacity(ExecutorError):
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return 'Did you mean …' when something is near, else the list of what there is."""
+    import difflib
+
     names = sorted(set(known))
     # 0.8: a lower cutoff offers 'modelmaker' to somebody who wrote 'sagemaker'.
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.8)

@@ -8,7 +8,6 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 
 import httpx
@@ -198,7 +197,7 @@ def test_what_one_server_runs_the_other_tells(servers, tmp_path):
     shutil.copy2(tmp_path / "one" / "token", tmp_path / "two" / "token")
     up["two"] = bring_up(both.home("two"), "127.0.0.1", 0)
     one, two = both.client("one"), both.client("two")
-    told = asdict(status(both.home("one")))
+    told = status(both.home("one"))._asdict()
     assert told["server"] == one.hello()["server"] == both.name_of("one")
     assert told["records"].startswith("postgresql://postgres:***@127.0.0.1")
     assert PASSWORD not in str(told) + str(one.hello())

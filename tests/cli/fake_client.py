@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from danlu.client.api import Line, Lines, RawLog
+from danlu.client.api import RawLog
 from danlu.errors import Conflict, NotFound, WaitTimedOut
 from danlu.job.dataset import Contents, Dataset
 from danlu.job.definition import parse
 from danlu.job.job import Change, Job, new_id
+from danlu.job.output import Line, Lines
 from danlu.job.plan import Command, Fetch, Place, Push, Task
 from danlu.job.spec import JobSpec, Resources
 from danlu.job.state import JobState, Reason

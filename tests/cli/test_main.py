@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from danlu.cli.main import COMMANDS, main
+from danlu.cli.app import COMMANDS
+from danlu.cli.main import main
 from danlu.errors import Unavailable
 
 LIST = (

@@ -18,7 +18,7 @@ FILES = {
 @click.pass_obj
 def command(session: Session, shell: str) -> None:
     """Print the completion script of SHELL."""
-    from danlu.cli.main import app
+    from danlu.cli.app import app
 
     made = get_completion_class(shell)
     if made is None:  # pragma: no cover - click has all three

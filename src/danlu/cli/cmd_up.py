@@ -1,7 +1,6 @@
 """danlu up: the server with an address other machines and a browser can reach."""
 
 import socket
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -28,7 +27,7 @@ def command(session: Session, host: str, port: int | None, rotate_token: bool, r
     else:
         up = _bring_up(session, host, port, rotate_token)
     if session.json:
-        session.screen.json({**asdict(up), **({"ray": address} if ray else {})})
+        session.screen.json({**up._asdict(), **({"ray": address} if ray else {})})
         return
     session.screen.data(up.url)
     session.screen.say("up.ready", url=up.url, file=session.settings.home / "token")

@@ -1,9 +1,8 @@
 """The code of a job: from a path on this machine to a URI the server knows."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from danlu.errors import Refused
 from danlu.words import say
@@ -17,8 +16,7 @@ ARCHIVES = (".tar.gz", ".tgz", ".zip")
 _SETUP = ("README.md", "README.rst", "pyproject.toml", "requirements.txt", "setup.cfg", "setup.py")
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(NamedTuple):
     """``folder`` is None for code that is packed, or in a store already.
 
     ``boot_file`` is the file to start, or a dotted module; ``package`` the one folder of
@@ -74,23 +72,23 @@ def with_file(code: Code, given: str, option: str = "--boot-file") -> Code:
     if code.folder is None:
         if not given:
             raise Refused(say("code.uri_needs_boot_file", path=code.path, option=option))
-        return replace(code, boot_file=given)
+        return code._replace(boot_file=given)
     where = Path(code.path).expanduser()
     if where.is_file():
         if given and Path(given).name != where.name:
             raise Refused(
                 say("code.two_boot_files", path=code.path, boot_file=repr(given), option=option)
             )
-        return replace(code, boot_file=where.name)
+        return code._replace(boot_file=where.name)
     name = _inside(where, given, option) if given else _guess(where, option)
-    return replace(code, boot_file=name)
+    return code._replace(boot_file=name)
 
 
 def with_module(code: Code, given: str, found: Collection[str]) -> Code:
     """Return the code with the module to run; ``found`` are the files that can be seen of it."""
     where = Path(code.path).expanduser()
     if code.folder is not None and where.is_file():
-        return replace(code, boot_file=given or where.stem)
+        return code._replace(boot_file=given or where.stem)
     tasks = sorted(name for name in found if name.count("/") == 1 and name.endswith("/task.py"))
     if not given and len(tasks) == 1:
         given = tasks[0].removesuffix(".py").replace("/", ".")
@@ -100,10 +98,10 @@ def with_module(code: Code, given: str, found: Collection[str]) -> Code:
     first, _, rest = given.partition(".")
     whole = where.absolute()
     if code.folder is None or (whole / first).exists() or (whole / f"{first}.py").exists():
-        return replace(code, boot_file=given)
+        return code._replace(boot_file=given)
     if whole.name == first and _is_module(whole, rest):
-        return replace(code, boot_file=given, folder=whole.parent, package=first)
-    return replace(code, boot_file=given)  # the server knows what is there, and says so
+        return code._replace(boot_file=given, folder=whole.parent, package=first)
+    return code._replace(boot_file=given)  # the server knows what is there, and says so
 
 
 def _is_module(folder: Path, dotted: str) -> bool:
@@ -179,11 +177,11 @@ def send(session: "Session", code: Code, data: Sequence[Path] = ()) -> tuple[str
     finally:
         archive.unlink(missing_ok=True)
     files = tuple(map(str, selected.files)) if path.is_file() else ()
-    return uri, replace(code, files=files, left_out=tuple(map(str, selected.left_out)))
+    return uri, code._replace(files=files, left_out=tuple(map(str, selected.left_out)))
 
 
 def _with_setup(selected: "Bundle", folder: Path, package: str) -> "Bundle":
     """Return a package as it lies in its folder, with what installs it."""
     inside = (PurePosixPath(package, name) for name in selected.files)
     beside = (PurePosixPath(name) for name in _SETUP if (folder / name).is_file())
-    return replace(selected, root=folder, files=(*beside, *inside))
+    return selected._replace(root=folder, files=(*beside, *inside))

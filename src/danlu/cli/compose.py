@@ -1,7 +1,6 @@
 """From a path and the fields a person gave to the request of one service, and its code."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,5 +66,5 @@ def started(code: Code, seen: Seen, entry: str, dialect: str) -> Code:
         # The file is known by its four functions, whatever it is called.
         models = [name for name, text in seen.texts.items() if has_four(text)]
         if len(models) == 1 and (code.packed or Path(code.path).expanduser().is_dir()):
-            return replace(code, boot_file=models[0])
+            return code._replace(boot_file=models[0])
     return with_file(code, entry, OPTIONS.get(field, "--boot-file"))

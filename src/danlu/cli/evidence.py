@@ -7,7 +7,8 @@ without its comments.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from danlu.errors import Refused
 from danlu.words import say
@@ -28,18 +29,16 @@ _VARIABLE = re.compile(
 _MOX_RUN = re.compile(r"\bmox(?:ing(?:\.tensorflow)?)?\.run\s*\(")
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     dialect: str
     why: str
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(NamedTuple):
     """What can be seen of code on this machine; ``around``: it is more than the file to start."""
 
     names: frozenset[str] = frozenset()
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = MappingProxyType({})
     around: bool = True
 
 

@@ -1,8 +1,7 @@
 """What the tasks of a job are doing, from the job's view, in a few words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from danlu.cli.bar import transfer_text
 from danlu.cli.units import duration
@@ -13,8 +12,7 @@ View = Mapping[str, Any]
 LIVING = ("queued", "starting", "running", "stopping")
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """One phase of one task; ``seconds`` counts up to now while it lasts."""
 
     name: str

@@ -1,6 +1,5 @@
 """The server as it is now; nothing is started to find out."""
 
-from dataclasses import asdict
 from typing import Any
 
 from danlu.cli.checks import FAIL, OK, WARN, Finding, found
@@ -14,7 +13,7 @@ def state(session: Session) -> dict[str, Any]:
         return {"running": True, "url": session.settings.server, **session.client.hello()}
     from danlu.client.background import status
 
-    return asdict(status(session.settings))
+    return status(session.settings)._asdict()
 
 
 def check(session: Session) -> Finding:

@@ -1,14 +1,12 @@
 """What ``run``, ``submit`` and ``demo`` have in common: hand a job over, then follow it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from danlu.cli import render_plan
 from danlu.cli.code import Code, send
 from danlu.cli.fields import entry_field
-from danlu.cli.follow import follow
 from danlu.cli.request import local_places
 from danlu.cli.session import Session
 from danlu.errors import Refused
@@ -18,14 +16,13 @@ _LISTED = 12
 REHEARSAL = 3  # steps: enough to build, train, save and evaluate once
 
 
-@dataclass(frozen=True)
-class Submission:
+class Submission(NamedTuple):
     """A job about to be handed over. ``request`` lacks nothing but its code, and where that is
     None, an algorithm's, not even that."""
 
     request: Mapping[str, Any]
     code: Code | None
-    secrets: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = MappingProxyType({})
     token: str | None = None
 
 
@@ -76,6 +73,8 @@ def _tell_packed(session: Session, code: Code) -> None:
 
 def show_plan(session: Session, submission: Submission) -> int:
     """Show what would run, and start nothing."""
+    from danlu.cli import render_plan
+
     planned = session.client.plan(prepare(session, submission))
     if session.json:
         session.screen.json(planned)
@@ -112,4 +111,8 @@ def accepted(
             session.screen.say("run.follow_with", name=view["name"])
     else:
         session.screen.say("run.accepted", name=view["name"])
-    return 0 if detach else follow(session, view, ours_apart=True)
+    if detach:
+        return 0
+    from danlu.cli.follow import follow  # only now: the job is on its way meanwhile
+
+    return follow(session, view, ours_apart=True)

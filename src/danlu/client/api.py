@@ -4,28 +4,26 @@ A call survives the death of its server. What was sent may have been done, so ev
 be sent again: a submit carries a token that makes its repeat harmless.
 """
 
-import secrets as randomness
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from danlu.client.calls import PATIENCE, Calls, Tries
 from danlu.client.connection import Target
 from danlu.errors import NotFound, WaitTimedOut
-from danlu.job.output import Line, Lines
 from danlu.settings import Settings, load
 
 if TYPE_CHECKING:
     from danlu.client.definitions import Definitions
+    from danlu.job.output import Line, Lines
 
 View = dict[str, Any]
 _POLL = 20.0  # seconds one long poll asks for
 
 
-@dataclass(frozen=True)
-class RawLog:
+class RawLog(NamedTuple):
     """``data`` up to offset ``next``; ``skipped`` bytes before it are gone for good."""
 
     data: bytes
@@ -86,7 +84,7 @@ class Client:
             Conflict: the name is taken.
         """
         body = {"request": dict(request), "secrets": dict(secrets or {})}
-        return self._calls.post("/v1/jobs", body, token or randomness.token_hex(16)).json()
+        return self._calls.post("/v1/jobs", body, token or _new_token()).json()
 
     def plan(self, request: Mapping[str, Any]) -> View:
         """Return what :meth:`submit` would start: ``job``, ``tasks`` and ``notes``."""
@@ -168,9 +166,7 @@ class Client:
     ) -> View:
         """Submit a job again, as it was asked for, with some parameters changed."""
         body = {"parameters": dict(parameters or {}), "secrets": dict(secrets or {})}
-        return self._calls.post(
-            f"{_job(ref)}/rerun", body, token or randomness.token_hex(16)
-        ).json()
+        return self._calls.post(f"{_job(ref)}/rerun", body, token or _new_token()).json()
 
     def lines(
         self,
@@ -181,11 +177,13 @@ class Client:
         tasks: Sequence[str] = (),
         tail: int | None = None,
         wait: float = 0,
-    ) -> Lines:
+    ) -> "Lines":
         """Return what was written since ``cursor``; wait so many seconds when there is nothing.
 
         Without a cursor there is no waiting.
         """
+        from danlu.job.output import Line, Lines
+
         query = [("task", task) for task in tasks]
         query += [("cursor", cursor)] if cursor else []
         query += [] if attempt is None else [("attempt", str(attempt))]
@@ -211,7 +209,7 @@ class Client:
         tasks: Sequence[str] = (),
         tail: int | None = None,
         on_partial: Callable[[Mapping[str, str]], None] | None = None,
-    ) -> Iterator[Line]:
+    ) -> "Iterator[Line]":
         """Yield every line of a job until it has ended: none lost, none twice.
 
         ``on_partial`` is told of lines that have begun, for a progress bar that stays in place.
@@ -276,6 +274,10 @@ class Client:
 
     def close(self) -> None:
         self._calls.close()
+
+
+def _new_token() -> str:
+    return os.urandom(16).hex()  # what secrets.token_hex() does, without all that it imports
 
 
 def _job(ref: str) -> str:

@@ -11,9 +11,8 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import danlu
 from danlu.client.connection import Target, Unreachable, Wire
@@ -26,16 +25,14 @@ _LOCK_PATIENCE = 60.0
 _LEAVE_PATIENCE = 20.0
 
 
-@dataclass(frozen=True)
-class Up:
+class Up(NamedTuple):
     """A server that listens on TCP."""
 
     url: str
     token: str
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(NamedTuple):
     """The server of one home, as it is now; nothing is started to find out."""
 
     running: bool
@@ -133,7 +130,7 @@ def status(settings: Settings) -> Status:
         return found
     known = {name: hello[name] for name in ("pid", "version", "url", "started", "living")}
     shared = {name: hello.get(name, "") for name in ("server", "records")}
-    return replace(found, running=True, **known, **shared)
+    return found._replace(running=True, **known, **shared)
 
 
 def _spawn(settings: Settings, tcp: str) -> dict[str, Any]:

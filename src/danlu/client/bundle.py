@@ -7,9 +7,8 @@ and the small files beside it.
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from danlu.client.ignored import Ignored
 from danlu.errors import Refused
@@ -22,8 +21,7 @@ _SMALL, _SMALL_TOGETHER = 1 * MiB, 20 * MiB
 _SHOWN = 5
 
 
-@dataclass(frozen=True)
-class Bundle:
+class Bundle(NamedTuple):
     """``files`` below ``root``, in order; ``entry`` is the file that was named, or empty."""
 
     root: Path

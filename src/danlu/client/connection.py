@@ -9,8 +9,7 @@ import os
 import socket
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from danlu.client.errors import error_of
 from danlu.client.plain_http import PlainConnection
@@ -30,8 +29,7 @@ class Unreachable(Exception):
     """No answer: nobody listens, or the connection broke. The request may have been done."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -47,8 +45,7 @@ class Answer:
         return value
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """Where a server is: a socket file, or a URL with its token."""
 
     path: str = ""

@@ -1,9 +1,9 @@
 """What is never code: version control, caches, environments, and what ``.danluignore`` says."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 FILE = ".danluignore"
 ALWAYS = (
@@ -25,8 +25,7 @@ ALWAYS = (
 )
 
 
-@dataclass(frozen=True)
-class _Pattern:
+class _Pattern(NamedTuple):
     """One line: ``*.log`` anywhere, ``/data`` or ``a/b`` from the top, ``data/`` a directory,
     ``!keep.log`` takes back what an earlier line said."""
 
