@@ -5,7 +5,13 @@ import random
 
 import pytest
 
+from danlu.agent import __main__ as agent
+from danlu.agent import redact
 from danlu.agent.redact import Redactor, clean_logging
+from danlu.settings import Endpoint, Secret, Settings
+from danlu.taskdir.files import TaskDir
+from danlu.taskdir.local import FileCarrier
+from danlu.taskdir.process import this_agent
 
 
 def test_what_is_no_secret_passes_at_once():
@@ -70,3 +76,29 @@ def test_our_own_log_is_clean_too(caplog, monkeypatch):
 
     assert "push failed key=***" in stream.getvalue()
     assert "s3cr3t-key" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("prepared", [True, False], ids=["while it lived", "before it had begun"])
+def test_a_fault_of_the_agent_itself_is_told_without_secrets(tmp_path, monkeypatch, prepared):
+    stream = io.StringIO()
+    monkeypatch.setattr(logging.getLogger(), "handlers", [logging.StreamHandler(stream)])
+    monkeypatch.setattr(redact, "_own", [])
+    files = TaskDir(FileCarrier(tmp_path / "jobs" / "j"), 1, "worker-0")
+    files.claim(this_agent())
+    store = Endpoint("http://127.0.0.1:9", secret_key=Secret("key-of-the-store"))
+    settings = Settings(home=tmp_path, stores={"s3": store})
+
+    def fails(*given):
+        if prepared:
+            clean_logging(Redactor(["s3cr3t-key", "key-of-the-store"]))
+            raise ValueError("no access with s3cr3t-key and key-of-the-store")
+        raise ValueError("no access with key-of-the-store")
+
+    monkeypatch.setattr(agent, "live", fails)
+
+    assert agent.see_through(files, settings) == 1
+
+    for text in (files.outcome().failure.traceback, stream.getvalue()):
+        assert "ValueError: no access with ***" in text
+        assert "s3cr3t-key" not in text
+        assert "key-of-the-store" not in text

@@ -7,7 +7,9 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from danlu.agent import stores
 from danlu.agent.life import live
+from danlu.agent.redact import Redactor, clean_logging, cleaned
 from danlu.agent.spare import Outfit
 from danlu.errors import Refused
 from danlu.job.state import Reason
@@ -42,6 +44,7 @@ def see_through(files: TaskDir, settings: Settings, outfit: Outfit | None = None
     try:
         live(files, settings, outfit)
     except Exception:
+        clean_logging(Redactor(stores.secrets(settings)))  # it may have failed before it did so
         log.exception("the agent failed")
         _tell_own_fault(files)
         return 1
@@ -61,7 +64,7 @@ def _tell_own_fault(files: TaskDir) -> None:
     agent, own = files.agent(), this_agent()
     if agent is None or (agent.pid, agent.started) != (own.pid, own.started):
         return
-    fault = Failure(detail="The agent failed.", traceback=traceback.format_exc())
+    fault = Failure(detail="The agent failed.", traceback=cleaned(traceback.format_exc()))
     files.end(Outcome(files.attempt, Reason.PLATFORM_FAILED, None, time.time(), fault))
 
 

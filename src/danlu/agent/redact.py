@@ -74,6 +74,16 @@ def _forms(secret: str) -> Iterator[str]:
             yield spell(text, safe="/", errors="surrogateescape")
 
 
+_own: list[Redactor] = []  # what this process hides: an agent lives one task
+
+
+def cleaned(text: str) -> str:
+    """Return a text without the secrets that this process was told to hide."""
+    for redactor in _own:
+        text = redactor.text(text)
+    return text
+
+
 class _Clean(logging.Formatter):
     def __init__(self, inner: logging.Formatter, redactor: Redactor) -> None:
         super().__init__()
@@ -85,6 +95,7 @@ class _Clean(logging.Formatter):
 
 
 def clean_logging(redactor: Redactor) -> None:
-    """Let our own log hold no secret either, tracebacks included."""
+    """Let our own log hold no secret either, tracebacks included; ``cleaned`` knows them too."""
+    _own.append(redactor)
     for handler in logging.getLogger().handlers:
         handler.setFormatter(_Clean(handler.formatter or logging.Formatter(), redactor))
