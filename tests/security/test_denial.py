@@ -6,6 +6,7 @@ import signal
 import socket
 from pathlib import Path
 
+import httpx
 import pytest
 from running import Running
 from sending import escaped, send
@@ -48,20 +49,39 @@ def test_toml_nested_without_end_is_refused(tmp_path, text):
         load(env={"DANLU_HOME": str(tmp_path)})
 
 
-def test_many_who_say_nothing_keep_nobody_from_being_served(settings):
-    with Running(settings.home) as running:
-        silent = []
-        for number in range(200):
-            connection = socket.socket(socket.AF_UNIX)
-            connection.connect(running.told["socket"])
-            connection.sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX-Slow: "[: number % 40])
-            silent.append(connection)
+@pytest.mark.parametrize("door", ["socket", "tcp"])
+def test_many_who_say_nothing_keep_nobody_from_being_served(settings, door):
+    (settings.home / "token").write_text("t" * 32)
+    with Running(settings.home, "--tcp", "127.0.0.1:0") as running:
+        # More than there may be connections, where nobody is trusted.
+        silent = [_silent(running, door, number) for number in range({"tcp": 850}.get(door, 200))]
         with running.client() as client:
             answers = [client.get("/v1/jobs").status_code for _ in range(20)]
+        url, known = f"{running.told['url']}/v1/jobs", {"Authorization": f"Bearer {'t' * 32}"}
+        answers += [httpx.get(url, headers=known).status_code for _ in range(20)]
         for connection in silent:
             connection.close()
 
     assert set(answers) == {200}
+
+
+def _silent(running, door, number):
+    """Connect, and stop somewhere in a first request, or after the answer to it."""
+    if door == "socket":
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(running.told["socket"])
+        connection.sendall(_HEAD[: number % 40])
+        return connection
+    host, port = running.told["tcp"].rsplit(":", 1)
+    connection = socket.create_connection((host, int(port)))
+    if number % 2:
+        connection.sendall(_HEAD[: number % 40])
+    else:
+        connection.sendall(f"GET /v1/jobs HTTP/1.1\r\nHost: {host}:{port}\r\n\r\nG".encode())
+    return connection
+
+
+_HEAD = b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX-Slow: "
 
 
 @pytest.fixture

@@ -102,3 +102,44 @@ def test_what_is_not_http_is_refused_and_the_server_goes_on(app, path, request_b
         return first, second
 
     assert serve(app, path, scene) == (b"HTTP/1.1 400 Bad Request\r\n", b"HTTP/1.1 200 OK\r\n")
+
+
+async def answer_of(reader):
+    """Read one answer; return its first line."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r")[0]))
+    return head.split(b"\r\n")[0]
+
+
+def test_the_head_of_a_second_request_is_not_waited_for_either(app, path, monkeypatch):
+    monkeypatch.setattr(protocol, "HEAD_PATIENCE", 0.1)
+
+    async def scene():
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
+        await answer_of(reader)
+        writer.write(b"G")
+        try:
+            return await reader.read()
+        except ConnectionResetError:
+            return b""
+        finally:
+            writer.close()
+
+    assert serve(app, path, scene) == b""
+
+
+def test_a_connection_that_rests_between_requests_is_kept(app, path, monkeypatch):
+    monkeypatch.setattr(protocol, "HEAD_PATIENCE", 0.05)
+    ask = b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    async def scene():
+        reader, writer = await asyncio.open_unix_connection(path)
+        for _ in range(2):
+            writer.write(ask)
+            first = await answer_of(reader)
+            await asyncio.sleep(0.2)  # longer than a head may take
+        writer.close()
+        return first
+
+    assert serve(app, path, scene) == b"HTTP/1.1 200 OK"
