@@ -110,6 +110,48 @@ class Training:
         return max(0, last - (first - 1)), meanwhile
 
 
+class Kills:
+    """What it costs to kill processes of a training, one in each attempt."""
+
+    def __init__(self, training):
+        self.training = training
+        self.lost, self.after, self.ended, self.resumed = [], [], [], []
+
+    def kill(self, attempt, pid):
+        """Kill a process; return when the survivors have stopped and the next attempt trains."""
+        training = self.training
+        os.kill(pid, signal.SIGKILL)
+        began, notes = time.monotonic(), training.notes()
+        training.until(lambda: not training.processes(attempt), "survivors do not stop")
+        self.ended.append(time.monotonic() - began)
+        training.at_step(attempt + 1, 1)
+        self.resumed.append(time.monotonic() - began)
+        self.lost.append(training.lost(attempt, notes))
+        then, now = (max(training.steps(attempt, notes=each)) for each in (notes, None))
+        self.after.append(now - then)
+
+    def cost(self, measured, fault, retried):
+        """See that the job ends well, leaves nothing, and lost no more than it may."""
+        training, count = self.training, len(self.ended)
+        view = training.client.wait(training.id, timeout=600)
+        assert (view["state"], view["attempt"]) == ("succeeded", count + 1), view
+        assert view["retried"] == retried
+        assert training.processes() == []
+        eventually(lambda: not training.keepers())
+        measured(
+            fault,
+            kills=count,
+            interval=INTERVAL,
+            most_steps_lost=max(steps for steps, _ in self.lost),
+            most_by_survivors=max(self.after),
+            slowest_end=round(max(self.ended), 1),
+            slowest_resume=round(max(self.resumed), 1),
+        )
+        assert max(self.ended) <= SURVIVORS
+        for steps_lost, meanwhile in self.lost:
+            assert steps_lost <= INTERVAL + meanwhile
+
+
 @pytest.fixture
 def train(settings, tmp_path):
     """Return a function that starts a job, each process of which loads TensorFlow itself."""
@@ -201,41 +243,16 @@ def test_a_job_goes_on_after_each_of_many_kills(train_warm, chance, measured, st
 
 
 def kill_again_and_again(train, chance, measured, style, victim, count):
-    steps = 40 + 3 * INTERVAL * count
-    training = train(style, steps, count)
-    lost, after, ended, resumed = [], [], [], []
+    training = train(style, 40 + 3 * INTERVAL * count, count)
+    kills = Kills(training)
     for attempt in range(1, count + 1):
         training.at_step(attempt, chance.randint(1, 2 * INTERVAL))
         # Now and then it is the agent, and the kernel ends its script.
         with_agent = attempt % 4 == 0
         script, agent = training.processes(attempt, victim)[0], training.agent(attempt, victim)
-        os.kill(agent if with_agent else script, signal.SIGKILL)
-        began, notes = time.monotonic(), training.notes()
-        training.until(lambda: not training.processes(attempt), "survivors do not stop")  # noqa: B023
-        ended.append(time.monotonic() - began)
-        training.at_step(attempt + 1, 1)
-        resumed.append(time.monotonic() - began)
-        lost.append(training.lost(attempt, notes))
-        after.append(max(training.steps(attempt)) - max(training.steps(attempt, notes=notes)))
-
-    view = training.client.wait(training.id, timeout=600)
-    assert (view["state"], view["attempt"]) == ("succeeded", count + 1), view
+        kills.kill(attempt, agent if with_agent else script)
     agents = {"agent_lost": count // 4} if count >= 4 else {}
-    assert view["retried"] == {"killed": count - count // 4, **agents}
-    assert training.processes() == []
-    eventually(lambda: not training.keepers())
-    measured(
-        f"F10 {style} {victim}",
-        kills=count,
-        interval=INTERVAL,
-        most_steps_lost=max(steps for steps, _ in lost),
-        most_by_survivors=max(after),
-        slowest_end=round(max(ended), 1),
-        slowest_resume=round(max(resumed), 1),
-    )
-    assert max(ended) <= SURVIVORS
-    for steps_lost, meanwhile in lost:
-        assert steps_lost <= INTERVAL + meanwhile
+    kills.cost(measured, f"F10 {style} {victim}", {"killed": count - count // 4, **agents})
 
 
 @tried(quick=1, long=20, timeout=7200)
