@@ -8,7 +8,7 @@ from danlu.storage.s3_upload import PART
 from danlu.testing.s3_service import Fault, Reply, Request, Reset, Silence, SmallS3, error
 
 BIG = bytes(range(256)) * (5 * PART // 256) + b"the end"  # of six parts
-KEYS = ["a", "odd//a"]  # by obstore, and by requests of our own
+KEYS = ["a", "odd//a"]
 DATE = "Thu, 01 Jan 2026 00:00:00 GMT"
 
 

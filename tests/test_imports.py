@@ -10,7 +10,7 @@ import pytest
 from danlu.errors import Unsupported
 
 HEAVY = {
-    "alembic", "asyncio", "boto3", "botocore", "fastapi", "httpx", "keras", "numpy", "obstore",
+    "alembic", "asyncio", "boto3", "botocore", "fastapi", "httpx", "keras", "numpy",
     "optuna", "pydantic", "ray", "requests", "rich", "sqlalchemy", "sqlite3", "starlette",
     "tensorflow", "textual", "uvicorn",
 }  # fmt: skip
@@ -42,7 +42,7 @@ def loaded(code: str) -> set[str]:
         ("import moxing", {"click", "danlu.cli", "danlu.client", *NAMES - {"moxing"}}),
         (
             "import moxing as mox; mox.file.exists('/')",
-            {"click", "danlu.cli", "danlu.client", "botocore", "obstore", *NAMES - {"moxing"}},
+            {"click", "danlu.cli", "danlu.client", "botocore", "urllib3", *NAMES - {"moxing"}},
         ),
         ("import danlu_runtime", {"click", "danlu.cli", "danlu.client", "moxing", "ti"}),
         (
@@ -124,4 +124,4 @@ def test_an_agent_speaks_to_no_service_it_does_not_use(tmp_path):
         "ContentCache(home / 'cache', 1000).tree(place, 'job')"
     )
 
-    assert loaded(code) & {"botocore", "obstore", "asyncio", "click"} == set()
+    assert loaded(code) & {"botocore", "urllib3", "asyncio", "click"} == set()

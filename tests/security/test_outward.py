@@ -12,6 +12,9 @@ from sending import as_json, send
 
 from danlu.errors import StorageError
 from danlu.settings import Endpoint, Secret
+from danlu.storage.api import Entry
+from danlu.storage.fetching import fetch
+from danlu.storage.layout import Layout
 from danlu.storage.s3 import S3Storage
 from danlu.storage.s3_patience import Patience
 
@@ -84,9 +87,11 @@ class _Elsewhere(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_redirect_of_a_store_is_not_followed(listener):
-    """Reading is obstore's, which follows: docs/design/threat-model.md says so."""
+ENTRY = Entry("a", 5, "0" * 32)
+LARGE = Entry("large", 9 << 20, "0" * 32)
 
+
+def test_a_redirect_of_a_store_is_not_followed(listener, tmp_path):
     class Handler(_Elsewhere):
         target = "{}:{}".format(*listener.getsockname())
 
@@ -98,6 +103,11 @@ def test_a_redirect_of_a_store_is_not_followed(listener):
 
     for attempt in (
         lambda: list(storage.list("a/")),
+        lambda: storage.read("a"),
+        lambda: storage.open("a"),
+        lambda: storage.stat("a"),
+        lambda: fetch(storage, Layout((("a", ENTRY),), ()), tmp_path / "fetched"),
+        lambda: fetch(storage, Layout((("large", LARGE),), ()), tmp_path / "fetched"),
         lambda: storage.write("a", b"x"),
         lambda: storage.delete("a"),
     ):

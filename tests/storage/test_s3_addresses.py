@@ -78,10 +78,9 @@ def test_what_other_tools_find_in_the_environment_is_not_ours(
     assert all("x-amz-security-token" not in request.headers for request in service.requests)
 
 
-@pytest.mark.parametrize("name", ["urllib3", "obstore"])
-def test_a_package_that_is_not_there_is_named(
-    url: str, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_package_that_is_not_there_is_named(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "urllib3"
+
     class Missing:
         def find_spec(self, module: str, *_: object) -> None:
             if module.partition(".")[0] == name:
@@ -94,5 +93,5 @@ def test_a_package_that_is_not_there_is_named(
     monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
 
     with pytest.raises(Unsupported, match=f"{name} is not installed") as caught:
-        S3Storage(endpoint(url), "bucket").read("a" if name == "obstore" else "odd//a")
+        S3Storage(endpoint(url), "bucket").read("a")
     assert caught.value.hint == "pip install 'danlu[s3]'"

@@ -27,7 +27,7 @@ def place(service: SmallS3, signed: Trust) -> Iterator[Endpoint]:
         yield replace(endpoint(url), ca_bundle=str(signed.authority))
 
 
-@pytest.mark.parametrize("key", KEYS)  # by obstore, and by urllib3
+@pytest.mark.parametrize("key", KEYS)
 def test_whom_the_settings_trust_is_spoken_to(place: Endpoint, key: str) -> None:
     storage = S3Storage(place, "bucket")
 

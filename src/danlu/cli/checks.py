@@ -158,7 +158,7 @@ def stores(settings: Settings) -> Finding:
     """Which schemes mean a service, and which the store of this machine."""
     from importlib.util import find_spec
 
-    missing = [name for name in ("urllib3", "obstore") if find_spec(name) is None]
+    missing = [name for name in ("urllib3",) if find_spec(name) is None]
     places = places_of(settings)
     if settings.stores and missing:
         return found("stores", FAIL, "missing", names=", ".join(missing), places=places)

@@ -101,7 +101,8 @@ def _buckets_at(
 def cp(session: Session, sources: tuple[str, ...], target: str, recursive: bool) -> None:
     """Copy objects and whole trees to TARGET."""
     from danlu.cli.bar import Bar
-    from danlu.cli.copying import Move, plan_copy, run
+    from danlu.cli.copying import plan_copy
+    from danlu.cli.moves import Move, run
     from danlu.cli.objects import Objects
 
     objects = Objects(session.settings)
@@ -132,7 +133,8 @@ def cp(session: Session, sources: tuple[str, ...], target: str, recursive: bool)
 def sync(session: Session, source: str, target: str, delete: bool, dry_run: bool) -> None:
     """Copy what is new or different in the tree SOURCE to the tree TARGET."""
     from danlu.cli.bar import Bar
-    from danlu.cli.copying import Move, plan_sync, prune, run
+    from danlu.cli.copying import plan_sync, prune
+    from danlu.cli.moves import Move, run
     from danlu.cli.objects import Objects
 
     objects = Objects(session.settings)

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 from danlu.errors import NotFound, StorageError
 from danlu.storage.api import Changed as Changed
 from danlu.storage.api import Entry, Storage
-from danlu.storage.hands import ONE_REQUEST
+from danlu.storage.hands import ONE_REQUEST, is_small
 from danlu.storage.inside import NEW_FILE, closing, write_all
 from danlu.storage.manifest import Mark, Tally
 from danlu.storage.names import temporary
@@ -28,7 +28,7 @@ def has_md5(entry: Entry) -> bool:
 
     The sum of a large object costs more than to ask for its etag once more.
     """
-    return 0 < entry.size <= ONE_REQUEST and _MD5.fullmatch(entry.etag) is not None
+    return is_small(entry) and _MD5.fullmatch(entry.etag) is not None
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,33 @@ class Arrival:
     tally: Tally
     resume: bool = False
 
+    def there(self, entry: Entry, folder: int, name: str) -> Mark | None:
+        """Return the mark of a file that an earlier transfer finished, where it may go on."""
+        return self._there(entry, folder, name) if self.resume else None
+
+    def put(self, entry: Entry, folder: int, name: str, data: memoryview) -> Mark:
+        """Write the bytes of an object to a folder, by its descriptor: all of them are there.
+
+        Raises:
+            Changed: they are not those of the entry.
+        """
+        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest() if has_md5(entry) else ""
+        self._check(entry, md5)
+        unfinished = self._unfinished(entry)
+        try:
+            # Of a small object a beginning is not worth to go on with.
+            flags = _GOING_ON | os.O_TRUNC if self.resume else NEW_FILE
+            with closing(os.open(unfinished, flags, 0o666, dir_fd=folder)) as target:
+                write_all(target, data)
+                status = os.fstat(target)
+            os.rename(unfinished, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(unfinished, dir_fd=folder)
+            raise
+        self.tally.add(entry.size)
+        return Mark(entry.size, status.st_mtime_ns, hashlib.sha256(data).hexdigest())
+
     def bring(self, entry: Entry, folder: int, name: str) -> Mark:
         """Write an object to a folder, by its descriptor, in exactly the version of the entry.
 
@@ -46,7 +73,7 @@ class Arrival:
             Changed: there is another one now.
             StorageError: it came short again and again.
         """
-        if self.resume and (there := self._there(entry, folder, name)):
+        if there := self.there(entry, folder, name):
             return there
         short = 0
         for _ in range(TRIES):
@@ -67,8 +94,7 @@ class Arrival:
         try:
             mark, md5 = self._copy(entry, folder, unfinished)
             whole = mark.size == entry.size
-            if not (whole and md5 == entry.etag) and self.storage.stat(entry.key) != entry:
-                raise Changed(f"The object {entry.key!r} changed while it was read.")
+            self._check(entry, md5 if whole else None)
             if whole:
                 os.rename(unfinished, name, src_dir_fd=folder, dst_dir_fd=folder)
                 there = True
@@ -80,6 +106,11 @@ class Arrival:
                 with suppress(FileNotFoundError):
                     os.unlink(unfinished, dir_fd=folder)
         return mark
+
+    def _check(self, entry: Entry, md5: str | None) -> None:
+        """Raise Changed where neither a sum nor the storage says that it is this object."""
+        if md5 != entry.etag and self.storage.stat(entry.key) != entry:
+            raise Changed(f"The object {entry.key!r} changed while it was read.")
 
     def _unfinished(self, entry: Entry) -> str:
         if not self.resume:

@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING
 from danlu.errors import NotFound, StorageError
 from danlu.storage.arrival import TRIES, Changed
 from danlu.storage.cache_shelf import Shelf
+from danlu.storage.fetching import fetch
 from danlu.storage.inside import DISK_FULL
 from danlu.storage.layout import Layout
 from danlu.storage.locate import Location, parse
 from danlu.storage.manifest import Manifest, Progressing
 from danlu.storage.removal import remove
-from danlu.storage.trees import fetch, plan
+from danlu.storage.trees import plan
 
 if TYPE_CHECKING:
     from danlu.storage.archive import Limits

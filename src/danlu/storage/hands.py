@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from danlu.storage.api import Storage
+from danlu.storage.api import Entry, Storage
 
 T = TypeVar("T")
 
@@ -23,6 +23,11 @@ class Distant(Protocol):
 def hands(storage: Storage) -> int:
     """Return how many transfers at once a storage gains by; a disk by none."""
     return storage.hands if isinstance(storage, Distant) else 1
+
+
+def is_small(entry: Entry) -> bool:
+    """Tell whether an object has bytes, and few enough for one request."""
+    return 0 < entry.size <= ONE_REQUEST
 
 
 def by_size(

@@ -111,7 +111,7 @@ def naming(path: str | Path) -> Iterator[None]:
         raise
 
 
-def write_all(handle: int, data: bytes) -> None:
+def write_all(handle: int, data: bytes | memoryview) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
@@ -131,9 +131,9 @@ class Pourable(Protocol):
     def pour(self, handle: int) -> None: ...
 
 
-def write_from(handle: int, data: bytes | BinaryIO) -> None:
+def write_from(handle: int, data: bytes | memoryview | BinaryIO) -> None:
     """Write bytes, or all that a stream gives."""
-    if isinstance(data, bytes):
+    if isinstance(data, bytes | memoryview):
         write_all(handle, data)
         return
     if isinstance(data, Pourable):

@@ -91,7 +91,7 @@ class FileStorage:
             return file.read() if size is None else file.read(size)
         return None
 
-    def write(self, key: str, data: bytes | BinaryIO) -> Entry:
+    def write(self, key: str, data: bytes | memoryview | BinaryIO) -> Entry:
         if self._is_folder_key(key):
             return self._make_folder(key, data)
         steps = self._steps(key)
@@ -203,7 +203,7 @@ class FileStorage:
 
     @contextlib.contextmanager
     def _unfinished(
-        self, steps: Sequence[str], data: bytes | BinaryIO
+        self, steps: Sequence[str], data: bytes | memoryview | BinaryIO
     ) -> Iterator[tuple[int, str, os.stat_result]]:
         """Write ``data`` under a temporary name beside its place; give folder, name and status.
 
@@ -258,8 +258,8 @@ class FileStorage:
                 return Entry(key, 0, FOLDER_ETAG)
         return None
 
-    def _make_folder(self, key: str, data: bytes | BinaryIO) -> Entry:
-        if data if isinstance(data, bytes) else data.read(1):
+    def _make_folder(self, key: str, data: bytes | memoryview | BinaryIO) -> Entry:
+        if data if isinstance(data, bytes | memoryview) else data.read(1):
             raise Refused(
                 f"{key!r} is a folder here, and a folder holds no bytes.",
                 hint="Write to a key that does not end in '/'.",

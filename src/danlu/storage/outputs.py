@@ -150,6 +150,11 @@ class Output(io.RawIOBase):
         self.told(len(piece))
         return piece
 
+    @property
+    def left(self) -> int:
+        """How many bytes are still to be read."""
+        return self._left
+
     def beginning(self) -> BinaryIO:
         """Return the same file to look at first; :meth:`rewind` before it is read here."""
         return open(os.dup(self._handle), "rb")

@@ -1,7 +1,8 @@
 """A bucket of a service that speaks S3.
 
-obstore moves the bytes of ordinary keys (``s3_fast``), signed requests of our own do the rest
-(``s3_wire``); every request is tried again for minutes (``s3_patience``).
+Signed requests of our own (``s3_wire``), each tried again for minutes (``s3_patience``); many small
+objects at once go over ``s3_lanes``. No redirect is followed: a service that is set cannot send
+us to another one.
 """
 
 import io
@@ -9,7 +10,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import BinaryIO, NoReturn, TypeVar, cast
 
 from danlu.errors import NotFound, Refused, StorageError
 from danlu.settings import Endpoint
@@ -20,9 +21,11 @@ from danlu.storage.s3_bucket import Bucket
 from danlu.storage.s3_faults import Fault, told
 from danlu.storage.s3_patience import Patience
 from danlu.storage.s3_reader import BLOCK, ObjectReader
+from danlu.storage.s3_request import quoted
 from danlu.storage.s3_upload import PART, read_fully
-from danlu.storage.s3_wire import Timeouts, quoted
+from danlu.storage.s3_wire import Timeouts
 
+T = TypeVar("T")
 Keys = list[str]  # by another name: a storage has a method of that one
 _TOKEN = "x-amz-meta-danlu-created"
 _LONGEST_KEY = 1024
@@ -73,18 +76,23 @@ class S3Storage:
         return self._pages(prefix, {"delimiter": "/"})
 
     def _pages(self, prefix: str, how: dict[str, str]) -> Iterator[Entry]:
+        if not _encodable(prefix):
+            return
         query = {"list-type": "2", "prefix": prefix, "encoding-type": "url", **how}
         seen: set[str] = set()
-        while _encodable(prefix):
-            with self._telling(prefix):
-                found = answers.page(self._bucket.ask("GET", "", query).body, prefix)
-            yield from found.entries
-            if not found.next:
-                return
-            if found.next in seen:
-                raise StorageError(f"The listing of {prefix!r} at {self._bucket.host} has no end.")
-            seen.add(found.next)
-            query["continuation-token"] = found.next
+        with self._bucket.listing() as listed:
+            while True:
+                with self._telling(prefix):
+                    found = answers.page(listed(query), prefix)
+                yield from found.entries
+                if not found.next:
+                    return
+                if found.next in seen:
+                    raise StorageError(
+                        f"The listing of {prefix!r} at {self._bucket.host} has no end."
+                    )
+                seen.add(found.next)
+                query["continuation-token"] = found.next
 
     def sizes(self, prefix: str) -> Iterable[tuple[str, int]]:
         return ((entry.key, entry.size) for entry in self.list(prefix))
@@ -129,6 +137,18 @@ class S3Storage:
                 if fault.status == 412 or _is_missing(fault):
                     self._changed(entry.key)
                 raise
+
+    def gather(
+        self, wanted: Iterable[tuple[T, Entry]], hands: int
+    ) -> Iterator[tuple[T, Entry, memoryview | None]]:
+        """See ``danlu.storage.gathering.Gathering``."""
+        return self._bucket.gather(wanted, hands)
+
+    def scatter(
+        self, given: Iterable[tuple[T, str, bytes]], hands: int
+    ) -> Iterator[tuple[T, Entry | None]]:
+        """See ``danlu.storage.gathering.Scattering``."""
+        return self._bucket.scatter(given, hands)
 
     def read(self, key: str, start: int = 0, size: int | None = None) -> bytes | None:
         if size == 0:

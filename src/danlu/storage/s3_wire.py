@@ -4,12 +4,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from danlu.errors import Refused
 from danlu.settings import Endpoint
 from danlu.storage.s3_faults import UNTRUSTED, Fault, Passing, fault
-from danlu.storage.s3_signature import Signer, encoded
+from danlu.storage.s3_request import Requests
 
 if TYPE_CHECKING:
     from urllib3 import HTTPConnectionPool
@@ -38,24 +38,10 @@ class Answer:
         return self.headers.get("etag", "").strip('"')
 
 
-def bucket_url(endpoint: Endpoint, bucket: str) -> str:
-    """Return where the keys of a bucket begin; without a bucket, the service itself."""
-    if not bucket:
-        return endpoint.endpoint
-    if endpoint.addressing == "path":
-        return f"{endpoint.endpoint}/{bucket}"
-    scheme, _, host = endpoint.endpoint.partition("://")
-    return f"{scheme}://{bucket}.{host}"
-
-
-def quoted(key: str) -> str:
-    return quote(key, safe="/~")
-
-
 def trusted(endpoint: Endpoint) -> str:
     """Return the file of the authorities whose signature is good; empty: none is known.
 
-    Without one of its own a service is trusted as this machine does, by obstore and urllib3 alike.
+    Without one of its own a service is trusted as this machine does.
 
     Raises:
         Refused: its own cannot be read.
@@ -81,11 +67,8 @@ class Wire:
     """Connections to one bucket. Safe for threads; not to be used after a fork."""
 
     def __init__(self, endpoint: Endpoint, bucket: str, timeouts: Timeouts) -> None:
-        url = urlsplit(bucket_url(endpoint, bucket))
-        self._host = url.netloc
-        self._path = url.path
-        self._signer = Signer(endpoint) if endpoint.access_key else None
-        self._pool, self._before = _connections(endpoint, url.geturl(), timeouts)
+        self._requests = Requests(endpoint, bucket)
+        self._pool, self._before = _connections(endpoint, self._requests.url, timeouts)
 
     def request(
         self,
@@ -150,11 +133,7 @@ class Wire:
         """Return an answer whose body is still to come."""
         from urllib3.exceptions import HTTPError, SSLError
 
-        path, asked = f"{self._path}/{quoted(key)}", encoded(query or {})
-        target = f"{path}?{asked}" if asked else path
-        sent = dict(headers or {})
-        if self._signer:
-            sent = self._signer.sign(method, self._host, path, asked, sent, body)
+        target, sent = self._requests.signed(method, key, query, headers, body)
         try:
             return self._pool.urlopen(
                 method,
@@ -189,7 +168,7 @@ def _connections(
         "cert_reqs": "CERT_REQUIRED",
         "ca_certs": trusted(endpoint) or None,
     }
-    proxy = _proxies(url).get(urlsplit(url).scheme)
+    proxy = proxy_of(url)
     if not proxy:
         return urllib3.PoolManager(**options).connection_from_url(url), ""  # type: ignore[arg-type]
     proxy = proxy if "://" in proxy else f"http://{proxy}"
@@ -251,10 +230,11 @@ def _reason(error: Exception) -> str:
     return "no connection in time" if late else "cut off"
 
 
-def _proxies(url: str) -> dict[str, str]:
+def proxy_of(url: str) -> str:
+    """Return the proxy that the environment names for an address; empty: none."""
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return ""
     from urllib.request import getproxies, proxy_bypass
 
-    host = urlsplit(url).hostname or ""
-    if not any(name.lower().endswith("_proxy") for name in os.environ) or proxy_bypass(host):
-        return {}
-    return getproxies()
+    parts = urlsplit(url)
+    return "" if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme, "")

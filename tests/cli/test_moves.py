@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 import pytest
 
-from danlu.cli.copying import Move, run
+from danlu.cli.moves import Move, run
 from danlu.errors import StorageError
 from danlu.storage.hands import ONE_REQUEST
 from danlu.storage.local import FileStorage
