@@ -21,6 +21,7 @@ for n in range(5):
     print("line", n, "of", given["number"], flush=True)
     time.sleep(0.05)
 """
+JOBS_PER_KILL = 20
 
 
 class Killer(threading.Thread):
@@ -33,7 +34,7 @@ class Killer(threading.Thread):
         super().__init__(daemon=True)
         self.file, self.chance = Path(home, "server.json"), chance
         self.kills, self.answers, self.longest = 0, 0, 2.0
-        self.done, self.enough = threading.Event(), threading.Event()
+        self.done = threading.Event()
 
     def run(self):
         killed = answers = 0
@@ -51,8 +52,12 @@ class Killer(threading.Thread):
                 continue  # between two servers
             killed, answers = pid, self.answers
             self.kills += 1
-            if self.kills >= 3:
-                self.enough.set()
+
+    def keep_up(self, kills, call):
+        """Return once so many were killed; calls bring a server back, to be killed too."""
+        while self.kills < kills:
+            self.answered(call)
+            self.done.wait(0.05)
 
     def answered(self, call):
         """Call until there is an answer, longer than a client would."""
@@ -92,8 +97,8 @@ def test_jobs_survive_a_server_that_is_killed_again_and_again(
         }
         token = f"number-{len(jobs)}"
         jobs.append(killer.answered(lambda r=request, t=token: client.submit(r, token=t))["id"])
-    while not killer.enough.wait(0.1):
-        killer.answered(client.hello)  # brings a server back, to be killed too
+        killer.keep_up(len(jobs) // JOBS_PER_KILL, client.hello)
+    killer.keep_up(3, client.hello)
     views = [killer.answered(lambda job=job: client.wait(job, timeout=600 + count)) for job in jobs]
     lines = [
         killer.answered(lambda job=job: [line.text for line in client.follow(job)]) for job in jobs
