@@ -138,3 +138,27 @@ def _run(program: Callable[[], Any], argv: list[str], log: Path, answer: Path) -
         sys.stdout.flush()
         sys.stderr.flush()
     return 0
+
+
+def joined_cluster() -> tuple[Any, int, Any]:
+    """Join as programs of TensorFlow 1 do; return the server, this worker's index, the devices.
+
+    A ps does not return.
+    """
+    import tensorflow.compat.v1 as tf
+
+    flags = tf.flags
+    flags.DEFINE_string("job_name", "", "")
+    flags.DEFINE_integer("task_index", 0, "")
+    flags.DEFINE_list("ps_hosts", [], "")
+    flags.DEFINE_list("worker_hosts", [], "")
+    given = flags.FLAGS
+    index = given.task_index
+    cluster = tf.train.ClusterSpec({"ps": given.ps_hosts, "worker": given.worker_hosts})
+    server = tf.train.Server(cluster, job_name=given.job_name, task_index=index)
+    if given.job_name == "ps":
+        server.join()
+    place = tf.train.replica_device_setter(
+        worker_device=f"/job:worker/task:{index}", cluster=cluster
+    )
+    return server, index, place

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -37,6 +38,13 @@ class Pool(WaitingProcesses):
         os.utime(file, (self.now, self.now))
         return wanted.key
 
+    def begins(self, name: str, program: str = WAITS) -> "subprocess.Popen[bytes]":
+        """Wish for the only one, and return it."""
+        self.wish(name, program)
+        self.tend()
+        (process,) = self.processes()
+        return process
+
     def running(self) -> list[str]:
         return [Path(process.args[0]).name for process in self.processes()]  # type: ignore[index, arg-type]
 
@@ -64,9 +72,7 @@ def test_a_new_wish_is_granted_when_the_one_before_was_of_no_use_for_a_while(
     pool: Callable[..., Pool],
 ) -> None:
     made = pool(1)
-    made.wish("one")
-    made.tend()
-    (first,) = made.processes()
+    first = made.begins("one")
     made.wish("two")
     made.tend()
     assert made.running() == ["one"]
@@ -98,17 +104,13 @@ def test_one_that_was_killed_is_started_again_and_one_that_failed_is_not(
     pool: Callable[..., Pool],
 ) -> None:
     made = pool(1)
-    made.wish("one")
-    made.tend()
-    (first,) = made.processes()
+    first = made.begins("one")
     first.kill()
     first.wait()
     made.tend()
     assert made.running() == ["one"]
     made.now += 300
-    made.wish("bad", FAILS)
-    made.tend()
-    (bad,) = made.processes()
+    bad = made.begins("bad", FAILS)
     bad.wait()
     made.tend()
     assert made.running() == ["one"]
@@ -126,9 +128,7 @@ def test_a_broken_wish_is_passed_over_and_an_old_one_forgotten(pool: Callable[..
 
 def test_all_leave_when_it_is_closed(pool: Callable[..., Pool]) -> None:
     made = pool(1)
-    made.wish("one")
-    made.tend()
-    (process,) = made.processes()
+    process = made.begins("one")
     made.close()
     assert started(process.pid) is None
 

@@ -12,30 +12,16 @@ import danlu.records.postgres
 from danlu.errors import Refused, Unavailable
 from danlu.records.schema import Schema, metadata
 from danlu.records.sql import open_records
-from danlu.testing.records import RecordsContract, a_job
+from danlu.testing.records import a_job
 from postgres import PASSWORD
 from seaweed import _free_ports
+from stored_records import StoredRecords
 
 
-class TestPostgresRecords(RecordsContract):
+class TestPostgresRecords(StoredRecords):
     @pytest.fixture
-    def opened(self, database):
-        kept = [open_records(database)]
-        yield kept
-        kept[-1].close()
-
-    @pytest.fixture
-    def records(self, opened):
-        return opened[0]
-
-    @pytest.fixture
-    def reopen(self, opened, database):
-        def close_and_open(records):
-            records.close()
-            opened.append(open_records(database))
-            return opened[-1]
-
-        return close_and_open
+    def place(self, database):
+        return database
 
 
 def all_said(caught):

@@ -12,7 +12,8 @@ from danlu.errors import Unavailable
 from danlu.job.state import JobState
 from danlu.records.schema import jobs
 from danlu.records.sql import _columns, _page, open_records
-from danlu.testing.records import RecordsContract, a_job
+from danlu.testing.records import a_job
+from stored_records import StoredRecords
 
 
 @pytest.fixture
@@ -20,25 +21,10 @@ def path(tmp_path):
     return tmp_path / "it's a 100% 丹炉\nhome" / "danlu.db"
 
 
-class TestSqlRecords(RecordsContract):
+class TestSqlRecords(StoredRecords):
     @pytest.fixture
-    def opened(self, path):
-        kept = [open_records(path)]
-        yield kept
-        kept[-1].close()
-
-    @pytest.fixture
-    def records(self, opened):
-        return opened[0]
-
-    @pytest.fixture
-    def reopen(self, opened, path):
-        def close_and_open(records):
-            records.close()
-            opened.append(open_records(path))
-            return opened[-1]
-
-        return close_and_open
+    def place(self, path):
+        return path
 
 
 @pytest.fixture

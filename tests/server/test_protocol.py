@@ -27,18 +27,23 @@ def serve(app, path, scene):
     return asyncio.run(both())
 
 
+async def rest_of(reader, writer):
+    """Read until the other side has hung up, however it did."""
+    try:
+        return await reader.read()
+    except ConnectionResetError:
+        return b""
+    finally:
+        writer.close()
+
+
 def test_a_request_that_never_comes_is_not_waited_for(app, path, monkeypatch):
     monkeypatch.setattr(protocol, "HEAD_PATIENCE", 0.1)
 
     async def scene():
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-        try:
-            return await reader.read()
-        except ConnectionResetError:
-            return b""
-        finally:
-            writer.close()
+        return await rest_of(reader, writer)
 
     assert serve(app, path, scene) == b""
 
@@ -119,12 +124,7 @@ def test_the_head_of_a_second_request_is_not_waited_for_either(app, path, monkey
         writer.write(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
         await answer_of(reader)
         writer.write(b"G")
-        try:
-            return await reader.read()
-        except ConnectionResetError:
-            return b""
-        finally:
-            writer.close()
+        return await rest_of(reader, writer)
 
     assert serve(app, path, scene) == b""
 

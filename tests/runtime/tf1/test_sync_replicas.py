@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from processes import Site
+from processes import Site, joined_cluster
 
 BATCHES = 6
 
@@ -31,23 +31,10 @@ def script(optimizer, workers):
     import numpy as np
     import tensorflow.compat.v1 as tf
 
-    flags = tf.flags
-    flags.DEFINE_string("job_name", "", "")
-    flags.DEFINE_integer("task_index", 0, "")
-    flags.DEFINE_list("ps_hosts", [], "")
-    flags.DEFINE_list("worker_hosts", [], "")
-    given = flags.FLAGS
-    index = given.task_index
-    cluster = tf.train.ClusterSpec({"ps": given.ps_hosts, "worker": given.worker_hosts})
-    server = tf.train.Server(cluster, job_name=given.job_name, task_index=index)
-    if given.job_name == "ps":
-        server.join()
+    server, index, place = joined_cluster()
     x = np.random.RandomState(3).rand(8 * BATCHES, 4).astype(np.float32)
     y = x.dot(np.array([[1.0], [-2.0], [0.5], [3.0]], np.float32))
     rows = [np.arange(8 * n + index, 8 * (n + 1), workers) for n in range(BATCHES)]
-    place = tf.train.replica_device_setter(
-        worker_device=f"/job:worker/task:{index}", cluster=cluster
-    )
     with tf.device(place):
         step = tf.train.get_or_create_global_step()
         inputs = tf.placeholder(tf.float32, [None, 4])

@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from processes import Site
+from processes import Site, joined_cluster
 
 
 @pytest.fixture
@@ -18,20 +18,7 @@ def script(met):
     """SyncReplicasOptimizer as its documentation shows it; ``met``: a file, once all are there."""
     import tensorflow.compat.v1 as tf
 
-    flags = tf.flags
-    flags.DEFINE_string("job_name", "", "")
-    flags.DEFINE_integer("task_index", 0, "")
-    flags.DEFINE_list("ps_hosts", [], "")
-    flags.DEFINE_list("worker_hosts", [], "")
-    given = flags.FLAGS
-    index = given.task_index
-    cluster = tf.train.ClusterSpec({"ps": given.ps_hosts, "worker": given.worker_hosts})
-    server = tf.train.Server(cluster, job_name=given.job_name, task_index=index)
-    if given.job_name == "ps":
-        server.join()
-    place = tf.train.replica_device_setter(
-        worker_device=f"/job:worker/task:{index}", cluster=cluster
-    )
+    server, index, place = joined_cluster()
     with tf.device(place):
         step = tf.train.get_or_create_global_step()
         weights = tf.get_variable("weights", [4, 1])
