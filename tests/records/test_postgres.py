@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -129,6 +132,28 @@ def test_what_the_first_revision_left_is_upgraded(database):
 
     assert records.get("mnist") == job
     assert records.define("dataset", "mnist", {"uri": "u"}, 1.0).version == 1
+    records.close()
+
+
+def test_a_lease_that_ends_while_its_renewal_waits_is_not_renewed(database):
+    """Who reads it meanwhile, to write under a right of its own, has taken the server for gone."""
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    records = open_records(database)
+    lease = records.take("a-server", 0.5)
+    with (
+        ThreadPoolExecutor(1) as pool,
+        psycopg.connect(database) as other,
+        psycopg.connect(database, autocommit=True) as looking,
+    ):
+        other.execute("SELECT * FROM servers FOR SHARE")
+        renewed = pool.submit(records.renew, lease, 60.0)
+        while not (looking.execute(waits).fetchone()[0] or renewed.done()):
+            time.sleep(0.01)
+        while records.servers()[0].living:
+            time.sleep(0.01)
+        other.commit()
+
+        assert renewed.result() is False
     records.close()
 
 

@@ -1,6 +1,7 @@
 """Leases as rows: what each operation on them says to the database.
 
-``now`` is the clock of the records, one for all servers: theirs may differ.
+``clock`` is that of the records, one for all servers: theirs may differ. It is read when nobody
+can change the rows any more: the wait for others, who take a server for gone meanwhile, counts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +14,15 @@ from danlu.records.schema import agreements, servers
 _c = servers.c
 
 
+Clock = Callable[[], float]
+
+
 def take(
-    connection: Connection, now: float, server: str, seconds: float, about: Mapping[str, str]
+    connection: Connection, clock: Clock, server: str, seconds: float, about: Mapping[str, str]
 ) -> Lease:
     """The caller's transaction keeps others from taking the same number."""
     last = connection.scalar(select(_c.fence).where(_c.name == server).with_for_update())
-    values = {"fence": (last or 0) + 1, "until": now + seconds, **about}
+    values = {"fence": (last or 0) + 1, "until": clock() + seconds, **about}
     if last is None:
         connection.execute(servers.insert().values(name=server, **values))
     else:
@@ -26,7 +30,9 @@ def take(
     return Lease(server, (last or 0) + 1)
 
 
-def renew(connection: Connection, now: float, lease: Lease, seconds: float) -> bool:
+def renew(connection: Connection, clock: Clock, lease: Lease, seconds: float) -> bool:
+    connection.execute(select(_c.fence).where(_c.name == lease.server).with_for_update())
+    now = clock()
     held = (_c.name == lease.server) & (_c.fence == lease.fence) & (_c.until > now)
     longer = servers.update().where(held).values(until=now + seconds)
     return bool(connection.execute(longer).rowcount)
@@ -37,7 +43,7 @@ def listed(connection: Connection, now: float) -> Sequence[Server]:
     return tuple(Server(r.name, r.fence, r.until - now, r.host, r.executor, r.url) for r in rows)
 
 
-def holds(connection: Connection, clock: Callable[[], float], right: Right) -> bool:
+def holds(connection: Connection, clock: Clock, right: Right) -> bool:
     """Tell whether a right holds, and keep the leases it depends on as they are until the
     transaction ends."""
     names = [right.lease.server, *filter(None, [right.over])]

@@ -121,14 +121,18 @@ class PostgresDatabase:
 
         connection = psycopg.connect(**parameters)
         milliseconds = math.ceil(self._patience * 1000)
-        # A server that is paused in the middle of a write must not keep the others from theirs.
-        for name, value in (
-            ("lock_timeout", milliseconds),
-            ("statement_timeout", 4 * milliseconds),
-            ("idle_in_transaction_session_timeout", 2 * milliseconds),
-        ):
-            connection.execute(f"SET {name} = {value}".encode())
-        connection.commit()
+        try:
+            # A server that is paused in the middle of a write must not keep the others from theirs.
+            for name, value in (
+                ("lock_timeout", milliseconds),
+                ("statement_timeout", 4 * milliseconds),
+                ("idle_in_transaction_session_timeout", 2 * milliseconds),
+            ):
+                connection.execute(f"SET {name} = {value}".encode())
+            connection.commit()
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
 

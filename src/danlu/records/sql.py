@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -149,13 +150,12 @@ class SqlRecords:
         self, server: str, seconds: float, *, host: str = "", executor: str = "", url: str = ""
     ) -> Lease:
         with self._database.writing(new=True) as connection:
-            now = self._database.now(connection)
             about = {"host": host, "executor": executor, "url": url}
-            return leases.take(connection, now, server, seconds, about)
+            return leases.take(connection, self._clock(connection), server, seconds, about)
 
     def renew(self, lease: Lease, seconds: float) -> bool:
         with self._database.writing() as connection:
-            return leases.renew(connection, self._database.now(connection), lease, seconds)
+            return leases.renew(connection, self._clock(connection), lease, seconds)
 
     def servers(self) -> Sequence[Server]:
         with self._database.reading() as connection:
@@ -169,7 +169,10 @@ class SqlRecords:
         self._database.close()
 
     def _holds(self, connection: Connection, right: Right) -> bool:
-        return leases.holds(connection, lambda: self._database.now(connection), right)
+        return leases.holds(connection, self._clock(connection), right)
+
+    def _clock(self, connection: Connection) -> leases.Clock:
+        return partial(self._database.now, connection)
 
 
 def _with_token(connection: Connection, token: str) -> Job | None:
