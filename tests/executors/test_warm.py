@@ -118,12 +118,25 @@ def test_one_that_was_killed_is_started_again_and_one_that_failed_is_not(
 
 def test_a_broken_wish_is_passed_over_and_an_old_one_forgotten(pool: Callable[..., Pool]) -> None:
     made = pool(3)
-    (made.folder / "home/warm/broken.json").write_text("{", encoding="ascii")
+    for name, text in {"cut": "{", "number": "5", "kinds": '[1, 2, {"a": 3}]'}.items():
+        (made.folder / f"home/warm/{name}.json").write_text(text, encoding="ascii")
     old = made.folder / f"home/warm/{made.wish('old')}.json"
     made.now += 3601
     made.tend()
     assert made.running() == []
     assert not old.exists()
+
+
+def test_one_whose_interpreter_is_gone_keeps_no_other_from_being_started(
+    pool: Callable[..., Pool],
+) -> None:
+    made = pool(1)
+    made.wish("gone")
+    (made.folder / "gone").unlink()
+    made.tend()
+    assert made.running() == []
+    made.begins("one")
+    assert made.running() == ["one"]
 
 
 def test_all_leave_when_it_is_closed(pool: Callable[..., Pool]) -> None:

@@ -88,7 +88,16 @@ class WaitingProcesses:
         return {key: wanted for _, _, key, wanted in found[: self._most]}
 
     def _start(self, key: str, wanted: Wanted) -> None:
-        self._running[key] = subprocess.Popen(
+        try:
+            self._running[key] = self._begun(key, wanted)
+        except (OSError, ValueError) as error:  # an environment that was removed, for one
+            log.warning("waiting process not started key=%s error=%s", key, error)
+            self._failed.add(key)
+            return
+        log.info("waiting process key=%s pid=%s", key, self._running[key].pid)
+
+    def _begun(self, key: str, wanted: Wanted) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
             [wanted.executable, str(LAUNCHER), "--wait", str(self._folder), key],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,  # it leaves when nobody holds the other end
@@ -101,7 +110,6 @@ class WaitingProcesses:
             },
             start_new_session=True,
         )
-        log.info("waiting process key=%s pid=%s", key, self._running[key].pid)
 
     def _end(self, key: str) -> "subprocess.Popen[bytes]":
         """Let a process go that has nothing to finish; one that is still loading is ended."""

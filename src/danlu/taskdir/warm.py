@@ -73,8 +73,12 @@ class Wanted:
 
     @classmethod
     def load(cls, data: bytes) -> "Wanted":
-        executable, packages, env = json.loads(data)
-        return cls(executable, packages, env)
+        """Raises: ValueError when it is not what ``dump`` wrote."""
+        match json.loads(data):
+            case [str(executable), int(packages), dict(env)]:
+                if all(isinstance(value, str) for value in env.values()):
+                    return cls(executable, packages, env)
+        raise ValueError("not the kind of a waiting process")
 
 
 @contextlib.contextmanager
