@@ -3,6 +3,7 @@
 Nodes have loopback addresses of their own, so that an address says which node is meant.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -81,6 +82,26 @@ def running_cluster(**head: Any) -> Iterator[TestCluster]:
             os.kill(pid, signal.SIGKILL)
         eventually(lambda: not processes_of(folder))
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def end_nodes_of(home: str) -> None:
+    """See that all of ours has left a home; end nodes, which may outlive their head a while."""
+    eventually(lambda: not _ours(home))
+    for pid in processes_of(home):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _ours(home: str) -> list[int]:
+    """Return what is left of server, driver, head and agents; a node of Ray's is not ours."""
+    words = (b"danlu.server", b"danlu.executors", b"danlu.agent", b"--head")
+    found = []
+    for pid in processes_of(home):
+        with contextlib.suppress(OSError):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if any(word in command for word in words):
+                found.append(pid)
+    return found
 
 
 def processes_of(folder: str) -> list[int]:

@@ -1,6 +1,5 @@
 """Whole programs on a Ray cluster of two nodes, by the commands of the guide."""
 
-import contextlib
 import json
 import os
 import re
@@ -17,7 +16,7 @@ from danlu.testing.bench import eventually
 from danlu.testing.s3_server import serve
 from danlu.testing.s3_service import ACCESS, SECRET, SmallS3
 from pages import ROOT, Page
-from ray_cluster import HEAD, SECOND, processes_of, require_ray
+from ray_cluster import HEAD, SECOND, end_nodes_of, require_ray
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
 
@@ -110,23 +109,7 @@ def site(person, store, tmp_path):
     for node in nodes:
         node.terminate()
         node.wait()
-    eventually(lambda: not _ours(person))
-    for pid in processes_of(str(person.home)):  # a node may outlive its head for a minute
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def _ours(person):
-    """Return what is left of server, driver, head and agents; a node of Ray's is not ours."""
-    found = []
-    for pid in processes_of(str(person.home)):
-        with contextlib.suppress(OSError):
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if b"danlu.server" in command or b"danlu.executors" in command:
-                found.append(pid)
-            if b"danlu.agent" in command or b"--head" in command:
-                found.append(pid)
-    return found
+    end_nodes_of(str(person.home))
 
 
 def follow(site, line):

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.testing.bench import eventually
-from ray_cluster import processes_of, require_ray
+from ray_cluster import end_nodes_of, require_ray
 
 pytestmark = [pytest.mark.ray, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -124,7 +123,7 @@ def network(tmp_path):
         ["ip", "netns", "exec", network.names[0], BIN / "danlu", "down"], env=network.env
     )
     network.close()
-    eventually(lambda: not processes_of(str(tmp_path / "home")))
+    end_nodes_of(str(tmp_path / "home"))
 
 
 def test_tasks_of_a_job_find_each_other_over_the_network(network, tmp_path):
