@@ -4,7 +4,9 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 from danlu.agent.processes import Processes
+from danlu.agent.warm import Taken
 from danlu.executors.warm import WaitingProcesses
 from danlu.job.status import Outcome
 from danlu.taskdir.files import TaskDir
@@ -259,6 +262,20 @@ COLD: dict[str, tuple[dict[str, object], str]] = {
         "~/.keras/keras.json is not as Keras writes it",
     ),
 }
+
+
+def test_a_script_that_is_killed_before_it_was_let_go_was_killed() -> None:
+    """Not a fault of the platform, and not of the script's: the machine's, and tried again."""
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    ended = threading.Event()
+    taken = Taken(ours, 1, 1)
+
+    taken.go(ended.set)
+
+    assert ended.wait(30)
+    assert taken.status == signal.SIGKILL
+    taken.close()
 
 
 @pytest.mark.parametrize("why", COLD)

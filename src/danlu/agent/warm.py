@@ -46,7 +46,8 @@ class Taken:
 
     def go(self, wake: Callable[[], None]) -> None:
         """Let the script run; ``wake`` is called when it has ended."""
-        self._connection.sendall(warm.GO)
+        with contextlib.suppress(OSError):  # it was killed just now: its end is heard of below
+            self._connection.sendall(warm.GO)
         threading.Thread(target=self._hear, args=(wake,), name="keeper", daemon=True).start()
 
     def close(self) -> None:

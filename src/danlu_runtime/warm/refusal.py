@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _MOST_FILES, _LARGEST = 2000, 4 << 20
 _WORD = re.compile(rb"[\"']([A-Z][A-Z0-9_]+)[\"'=]")
+# Names are written without quotes here, and what is as long as all arguments of it comes after.
+_UPDATE, _AFTER = re.compile(rb"\benviron\.update\s*\("), 2000
+_KEYWORD = re.compile(rb"\b([A-Z][A-Z0-9_]+)\s*=")
 # Read when a GPU is looked for. Where there is none they change nothing.
 _OF_GPUS = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
 _LEVEL = "TF_CPP_MIN_LOG_LEVEL"
@@ -89,10 +92,18 @@ def _why_of_variables(code: str) -> str:
         data = _read(path)
         if len(data) >= _LARGEST:
             return f"{os.path.relpath(path, code)} is large"
-        for word in sorted({found.decode() for found in _WORD.findall(data)}):
+        for word in sorted(_words(data)):
             if is_read_at_load(word) and not _is_harmless(word, data):
                 return f"{os.path.relpath(path, code)} names the variable {word}"
     return ""
+
+
+def _words(data: bytes) -> set[str]:
+    """Return what may be the name of a variable that the code sets."""
+    found = set(_WORD.findall(data))
+    for update in _UPDATE.finditer(data):
+        found.update(_KEYWORD.findall(data[update.end() : update.end() + _AFTER]))
+    return {word.decode() for word in found}
 
 
 def _is_harmless(word: str, data: bytes) -> bool:

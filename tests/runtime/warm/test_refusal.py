@@ -35,6 +35,8 @@ def why(code: Path, *, keras: bytes = b"{}", packages=(), module: bool = False) 
         ("os.environ['TF_CPP_MIN_LOG_LEVEL'] = '2'", ""),
         ("os.environ['TF_CONFIG'] = '{}'", ""),
         ("os.environ['PYTHONHASHSEED'] = '0'", ""),  # for the programs it starts
+        ("os.environ.update(MINE=str(1),\n    OMP_NUM_THREADS = '1')", "OMP_NUM_THREADS"),
+        ("os.environ.update(TF_CPP_MIN_LOG_LEVEL='2')", "TF_CPP_MIN_LOG_LEVEL"),
         ("OMP_NUM_THREADS = 4", ""),
         ("os.environ['MY_TF_DATA'] = '1'", ""),
     ],
