@@ -296,3 +296,14 @@ def test_a_job_that_was_just_started_is_looked_at_soon(house, request_of):
     running = house.supervisor.tick()
 
     assert started < running < idle
+
+
+def test_a_job_that_begins_is_told_of_when_its_agents_are_on_their_way(house, request_of):
+    """Whoever waits for it looks at once, and would hold up its start."""
+    seen = []
+    job = house.service.submit(request_of)
+    house.supervisor.on_change(lambda: seen.append(list(house.executor.started)))
+    house.supervisor.tick()
+
+    assert [f"{job.id}/1/worker-0"] == seen[0]
+    assert len(seen) == 2  # it began, and it runs

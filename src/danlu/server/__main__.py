@@ -21,6 +21,10 @@ from danlu.settings import Settings, load
 if TYPE_CHECKING:
     from danlu.service.build import Platform
 
+# Seconds a thread may hold the others up. An answer takes a millisecond; who starts agents shall
+# not wait for several of them.
+_TURN = 0.0005
+
 
 def main(
     argv: list[str] | None = None, build: "Callable[[Settings], Platform] | None" = None
@@ -32,6 +36,7 @@ def main(
     args = parser.parse_args(argv)
     starter = _Starter(args.ready)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a closed terminal is no reason to leave
+    sys.setswitchinterval(_TURN)
     _log_to_stderr()
     try:
         from danlu.server.process import serve

@@ -66,6 +66,7 @@ class Supervisor:
         self._woken = threading.Event()
         self._closed = False
         self._moved = False  # in this tick
+        self._untold = False
         self._changed: Callable[[], None] = lambda: None
 
     def on_change(self, tell: Callable[[], None]) -> None:
@@ -204,6 +205,7 @@ class Supervisor:
         if job.state is JobState.STARTING:
             sealed = self._sharing.sealed(job.plan)
             self._executor.start(job.id, sealed, self._secrets.of(job.id))
+            self._tell()
         elif job.state is JobState.STOPPING:
             gone = self._executor.stop(job.id, job.plan, grace=self._grace(job), why=_why(job))
         tasks = self._executor.poll(job.id, job.plan)
@@ -272,8 +274,17 @@ class Supervisor:
         self._moved = True
         reason = saved.reason.value if saved.reason else "-"
         log.info("advance job=%s to=%s reason=%s", saved.id, saved.state.value, reason)
-        self._changed()
+        self._untold = True
+        if saved.state is not JobState.STARTING:
+            self._tell()
         return saved
+
+    def _tell(self) -> None:
+        """Tell of a move. Of a job that begins only when its agents are on their way: whoever waits
+        looks at once, and they would wait for that."""
+        if self._untold:
+            self._untold = False
+            self._changed()
 
     def _tidy_after_crash(self) -> None:
         """Give back what jobs held whose end was recorded and not yet acted upon."""
