@@ -195,7 +195,11 @@ class FakeSupervisor:
 def build(settings):
     service = FakeService(settings.home)
     return SimpleNamespace(
-        service=service, supervisor=FakeSupervisor(), start=lambda url: None, close=lambda: None
+        service=service,
+        supervisor=FakeSupervisor(),
+        start=lambda url: None,
+        prepare=lambda: None,
+        close=lambda: None,
     )
 
 

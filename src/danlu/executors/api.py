@@ -48,6 +48,9 @@ class Executor(Protocol):
     same arguments and must then do nothing new: the supervisor repeats itself after a crash.
     """
 
+    def prepare(self) -> None:
+        """Do now what the first job would wait for; what goes wrong is told when one has come."""
+
     def capacity(self) -> Capacity:
         """Return all the room there is."""
 

@@ -4,6 +4,7 @@ What is held and what is running lies on disk: a new executor over the same home
 the one before it was killed. Protocol: docs/design/task-directory.md
 """
 
+import contextlib
 import dataclasses
 import logging
 import threading
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from danlu.errors import InvalidJob, NoCapacity
+from danlu.errors import InvalidJob, NoCapacity, Unavailable
 from danlu.executors.agents import AGENT, Agents
 from danlu.executors.api import Capacity
 from danlu.executors.capacity import faults, left, machine_capacity
@@ -63,6 +64,12 @@ class LocalExecutor:
         self._watches = Watches(self._agents, clock)
         self._stopping = Stopping(self._agents, self._watches, clock)
         self._waiting = waiting
+
+    def prepare(self) -> None:
+        with self._lock:
+            self._agents.prepare()
+        with contextlib.suppress(Unavailable, OSError):
+            _ = self._isolation
 
     def capacity(self) -> Capacity:
         return self._capacity

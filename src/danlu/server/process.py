@@ -144,6 +144,7 @@ class _Serving:
         os.replace(temporary, target)
         log.info("serve pid=%d socket=%s url=%s", told.pid, told.socket, told.url or "-")
         self.ready(told)
+        self.platform.prepare()
 
     def _leave(self, context: "Context", why: str) -> None:
         log.info("leave because=%s", why)

@@ -30,12 +30,17 @@ class Platform:
     thread: threading.Thread
     tenure: Tenure | None = None  # where other servers share the records
     leave: Callable[[], None] = lambda: None
+    chores: Callable[[], None] = lambda: None
 
     def start(self, url: str = "") -> None:
         """``url``: where other servers find this one."""
         if self.tenure is not None:
             self.tenure.start(url)
         self.thread.start()
+
+    def prepare(self) -> None:
+        """Do what nobody waits for, beside a server that answers already."""
+        threading.Thread(target=self.chores, name="chores", daemon=True).start()
 
     def close(self) -> None:
         """Stop supervising. Jobs go on; the next server takes them up."""
@@ -54,7 +59,6 @@ def build(settings: Settings) -> Platform:
     records = open_records(settings.records_url or settings.database)
     check_same_records(settings.home, identity_of(records) if settings.records_url else FILE)
     take_over(settings.home, settings.executor, records)
-    Stores.of(settings).sweep()
     secrets = SecretFiles(settings.home / "secrets")
     wake: Callable[[], None] = lambda: supervisor.wake()  # noqa: E731
     tenure = _tenure(settings, records, wake) if settings.records_url else None
@@ -64,7 +68,12 @@ def build(settings: Settings) -> Platform:
     supervisor = Supervisor(records, executor, settings, secrets, ending, sharing=sharing)
     service = Service(records, executor, settings, secrets, wake=wake, sharing=sharing)
     thread = threading.Thread(target=supervisor.run, name="supervisor", daemon=True)
-    return Platform(service, supervisor, records, thread, tenure, executor.close)
+
+    def chores() -> None:
+        executor.prepare()
+        Stores.of(settings).sweep()  # a walk through the whole store
+
+    return Platform(service, supervisor, records, thread, tenure, executor.close, chores)
 
 
 def _tenure(settings: Settings, records: Records, wake: Callable[[], None]) -> Tenure:

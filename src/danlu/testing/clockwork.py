@@ -38,6 +38,9 @@ class ClockworkExecutor:
     graces: list[float] = field(default_factory=list)  # of each stop
     _ticks: "itertools.count[int]" = field(default_factory=itertools.count)
 
+    def prepare(self) -> None:
+        """Nothing takes any time here."""
+
     def capacity(self) -> Capacity:
         return Capacity(cpus=self.cpus, memory=0, gpus=self.gpus)
 

@@ -73,6 +73,9 @@ class RayExecutor:
         self._nodes: tuple[float, list[Node]] = (-_RECENT, [])
         self._starting = threading.Lock()
 
+    def prepare(self) -> None:
+        """Nothing: agents are started on nodes, and who holds one there is Ray's to start."""
+
     def forsake(self, job_id: str) -> bool:
         return True  # whoever takes a job over goes on with these very tasks
 
