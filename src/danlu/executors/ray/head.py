@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -33,7 +33,11 @@ from danlu.taskdir.process import started
 
 _PORT = 6379
 _PATIENCE = 120.0
-_TRIES = 3  # Ray gives its own processes 30 seconds, which a busy machine may not have
+_TRIES = 3
+_SETTLING = 2.0  # seconds; once it has started, Ray looks every second whether its processes live
+# Ray gives its own processes 30 seconds, which a busy machine may not have, and ends with them.
+_STARTED, _TOO_LATE, _BROKEN = b"Ray runtime started", b"timed out", b"exited unexpectedly"
+RAY = (sys.executable, "-m", "ray.scripts.scripts")
 _LEAVING = 15.0
 LOOPBACK = "127.0.0.2"  # not 127.0.0.1: Ray makes another address of that
 
@@ -59,7 +63,7 @@ def head_of(settings: Settings) -> Head | None:
         return None
 
 
-def start_head(settings: Settings, host: str) -> Head:
+def start_head(settings: Settings, host: str, command: Sequence[str] = RAY) -> Head:
     """Start a head that listens at ``host``; where one lives already, return that.
 
     Raises:
@@ -87,10 +91,11 @@ def start_head(settings: Settings, host: str) -> Head:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700, parents=True)
         try:
-            head = _spawn(settings, address, port, folder)
+            head = _spawn(command, settings, address, port, folder)
             break
-        except Unavailable as error:
-            if not tries_left or "timed out" not in error.message:
+        except Unavailable:
+            said = _log(settings).read_bytes()
+            if not tries_left or not (_TOO_LATE in said or _BROKEN in said):
                 raise
     _write(head_file(settings), json.dumps(asdict(head)))
     return head
@@ -144,7 +149,11 @@ def _port(host: str, before: Head | None) -> int:
     raise Refused(f"A Ray head cannot listen at {host!r}: it is no address of this machine.")
 
 
-def _spawn(settings: Settings, host: str, port: int, folder: Path) -> Head:
+def _log(settings: Settings) -> Path:
+    return settings.home / "ray" / "head.log"
+
+
+def _spawn(command: Sequence[str], settings: Settings, host: str, port: int, folder: Path) -> Head:
     options = ["--head", "--block", "--disable-usage-stats", f"--node-ip-address={host}"]
     options += [f"--port={port}", "--dashboard-host=127.0.0.1", f"--temp-dir={folder}"]
     # Any port: that of another cluster of this machine would leave ours without `ray job submit`.
@@ -153,10 +162,10 @@ def _spawn(settings: Settings, host: str, port: int, folder: Path) -> Head:
         options.append(f"--num-cpus={int(settings.cpus)}")
     if settings.gpus == "none":
         options.append("--num-gpus=0")
-    log = settings.home / "ray" / "head.log"
+    log = _log(settings)
     with open(log, "wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "ray.scripts.scripts", "start", *options],
+            [*command, "start", *options],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -165,15 +174,25 @@ def _spawn(settings: Settings, host: str, port: int, folder: Path) -> Head:
             start_new_session=True,
         )
     head = Head(f"{host}:{port}", process.pid, started(process.pid) or 0, str(folder))
-    until = time.monotonic() + _PATIENCE
-    while b"Ray runtime started" not in log.read_bytes():
-        if process.poll() is not None or time.monotonic() > until:
-            process.kill()
-            process.wait()
-            _end_rest(folder)
-            raise Unavailable(f"The Ray head did not start: {_last_line(log)}", hint=f"See {log}")
-        time.sleep(0.1)
+    if not _stays(process, log):
+        process.kill()
+        process.wait()
+        _end_rest(folder)
+        raise Unavailable(f"The Ray head did not start: {_last_line(log)}", hint=f"See {log}")
     return head
+
+
+def _stays(process: "subprocess.Popen[bytes]", log: Path) -> bool:
+    """Tell whether a head comes up, and is not gone with one of its processes at once."""
+    until, settled = time.monotonic() + _PATIENCE, False
+    while time.monotonic() < until:
+        said = log.read_bytes()
+        if _BROKEN in said or process.poll() is not None:
+            return False
+        if _STARTED in said and not settled:
+            until, settled = time.monotonic() + _SETTLING, True
+        time.sleep(0.1)
+    return settled
 
 
 def _last_line(log: Path) -> str:
