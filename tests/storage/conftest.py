@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from danlu.storage import paths
 from danlu.storage.cache import ContentCache
+from danlu.storage.locate import Stores
 from danlu.storage.removal import remove
 from danlu.storage.s3 import S3Storage
 from danlu.testing.s3_server import endpoint, serve
@@ -17,6 +19,14 @@ from small_s3 import Clock
 def cache(tmp_path: Path) -> Iterator[ContentCache]:
     yield ContentCache(tmp_path / "cache", limit=1000)
     remove(tmp_path / "cache")  # read-only folders are more than pytest can tidy up
+
+
+@pytest.fixture
+def own_store(tmp_path: Path) -> Iterator[Path]:
+    """The embedded store that paths are looked for in."""
+    paths.use(Stores(tmp_path / "store"))
+    yield tmp_path / "store"
+    paths.use(None)
 
 
 @pytest.fixture

@@ -7,28 +7,13 @@ import pytest
 from danlu.storage import paths
 from danlu.storage.api import Entry, Storage
 from danlu.storage.local import FileStorage
-from danlu.storage.locate import Stores
 from danlu.storage.paths_browse import browse, children
 from danlu.storage.paths_keys import collapsed, folders, spellings
 from danlu.testing.memory import MemoryStorage
 from danlu.testing.storage import ODD_KEYS
+from whole_objects import got, put
 
-
-@pytest.fixture(autouse=True)
-def own_store(tmp_path):
-    paths.use(Stores(tmp_path / "store"))
-    yield tmp_path / "store"
-    paths.use(None)
-
-
-def put(path: str, data: bytes = b"1") -> None:
-    with paths.open_write(path) as file:
-        file.write(data)
-
-
-def got(path: str) -> bytes:
-    with paths.open_read(path) as file:
-        return file.read()
+pytestmark = pytest.mark.usefixtures("own_store")
 
 
 class Plain:

@@ -8,24 +8,9 @@ import sys
 import pytest
 
 from danlu.storage import paths
-from danlu.storage.locate import Stores
+from whole_objects import got, put
 
-
-@pytest.fixture(autouse=True)
-def own_store(tmp_path):
-    paths.use(Stores(tmp_path / "store"))
-    yield tmp_path / "store"
-    paths.use(None)
-
-
-def put(path: str, data: bytes = b"1") -> None:
-    with paths.open_write(path) as file:
-        file.write(data)
-
-
-def got(path: str) -> bytes:
-    with paths.open_read(path) as file:
-        return file.read()
+pytestmark = pytest.mark.usefixtures("own_store")
 
 
 def test_others_see_a_file_when_it_is_flushed_and_when_it_is_closed():

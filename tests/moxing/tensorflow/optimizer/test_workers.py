@@ -106,16 +106,8 @@ def at_once(*calls):
         raise faults[0]
 
 
-def whole(gradient, rows):
-    if rows is None:
-        return gradient
-    total = np.zeros([3, 2], np.float32)
-    np.add.at(total, rows, gradient)
-    return total
-
-
 @pytest.mark.parametrize("rows", [None, [0, 2, 0]], ids=["dense", "sparse"])
-def test_elastic_workers_follow_the_formula(tf, workers, gradients, rows):
+def test_elastic_workers_follow_the_formula(tf, workers, gradients, dense, rows):
     """Each trains its own variable; every second step it and the centre move together."""
     both = workers(
         lambda: wrap("easgd", tf.train.MomentumOptimizer(RATE, 0.9), communication_period=2), rows
@@ -128,7 +120,7 @@ def test_elastic_workers_follow_the_formula(tf, workers, gradients, rows):
             both[index](given)
             # Rows that are not in a sparse gradient keep their momentum and stay.
             touched = 1.0 if rows is None else np.isin(np.arange(3), rows)[:, None]
-            speed[index] = np.where(touched, 0.9 * speed[index] + whole(given, rows), speed[index])
+            speed[index] = np.where(touched, 0.9 * speed[index] + dense(given, rows), speed[index])
             own[index] = own[index] - RATE * speed[index] * touched
             if number % 2:
                 apart = 0.45 * (own[index] - centre)  # 0.9 / 2 workers
@@ -183,7 +175,7 @@ def test_elastic_workers_do_not_wait_for_each_other(tf, two_workers):
 
 
 @pytest.mark.parametrize("rows", [None, [0, 2, 0]], ids=["dense", "sparse"])
-def test_workers_apply_one_mean_of_what_they_added_up(tf, workers, gradients, rows):
+def test_workers_apply_one_mean_of_what_they_added_up(tf, workers, gradients, dense, rows):
     """Manual 5.2 with --sync_replicas=False and sync_on_apply=True."""
     both = workers(
         lambda: wrap("batch_gradients", tf.train.MomentumOptimizer(RATE, 0.9), num_batches=2), rows
@@ -195,7 +187,7 @@ def test_workers_apply_one_mean_of_what_they_added_up(tf, workers, gradients, ro
         both[1](2 * first)
         np.testing.assert_allclose(both[0].value(), w, rtol=1e-5)
         at_once(lambda: both[1](second), lambda: both[0](3 * second))  # noqa: B023
-        mean = whole(3 * first + 4 * second, rows) / 4
+        mean = dense(3 * first + 4 * second, rows) / 4
         touched = 1.0 if rows is None else np.isin(np.arange(3), rows)[:, None]
         speed = np.where(touched, 0.9 * speed + mean, speed)
         w = w - RATE * speed * touched

@@ -2,19 +2,9 @@
 
 import pytest
 
+from sequences import evaluate, sequence
+
 LENGTHS = [4, 2]
-
-
-def sequence(tf, *shape, seed=0):
-    import numpy as np
-
-    return tf.constant(np.random.RandomState(seed).randn(*shape), tf.float32)
-
-
-def evaluate(tf, *fetches):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(list(fetches))
 
 
 def names(tf):

@@ -4,19 +4,9 @@ import itertools
 
 import pytest
 
+from sequences import evaluate, sequence
+
 START, END = 1, 0
-
-
-def sequence(tf, *shape, seed=0):
-    import numpy as np
-
-    return tf.constant(np.random.RandomState(seed).randn(*shape), tf.float32)
-
-
-def evaluate(tf, *fetches):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(list(fetches))
 
 
 def test_decoding_from_data_is_a_recurrent_network(tf):

@@ -1,0 +1,16 @@
+"""Inputs of recurrent networks, and what a graph makes of them."""
+
+from typing import Any
+
+
+def sequence(tf: Any, *shape: int, seed: int = 0) -> Any:
+    import numpy as np
+
+    return tf.constant(np.random.RandomState(seed).randn(*shape), tf.float32)
+
+
+def evaluate(tf: Any, *fetches: Any) -> list[Any]:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found: list[Any] = session.run(list(fetches))
+        return found
