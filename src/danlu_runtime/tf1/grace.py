@@ -57,6 +57,7 @@ def save_in_grace() -> None:
         finally:
             listened = id(self) in _open
             _open.discard(id(self))
+            _listen_no_more()
         if _asked and listened and exception_type is None:
             say("SIGTERM: the training has ended where it was, and saved it")
             raise SystemExit(_CODE)
@@ -76,6 +77,14 @@ def _listen() -> bool:
         return False
     signal.signal(signal.SIGTERM, _on_term)
     return True
+
+
+def _listen_no_more() -> None:
+    """Leave SIGTERM to the kernel again when no session is left that would save."""
+    if _open or _asked or threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGTERM) is _on_term:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _on_term(number: int, frame: object) -> None:

@@ -136,6 +136,8 @@ def test_where_no_session_trains_the_process_ends_at_once(tf, model):
 def test_a_session_of_a_cluster_leaves_the_signal_to_the_kernel(tf, model):
     """A handler in Python would wait for TensorFlow, which may be waiting for a peer that died."""
     _, train_op, _ = model()
+    with tf.train.MonitoredSession() as session:  # a rehearsal, before the others are met
+        session.run(train_op)
     server = tf.train.Server.create_local_server()
 
     with tf.train.MonitoredTrainingSession(server.target) as session:
