@@ -132,8 +132,9 @@ def _runs_on(client, job, server):
     return found if found["runs_on"] == server and found["state"] == "running" else None
 
 
+@pytest.mark.timeout(300)
 def test_jobs_go_on_while_the_database_is_away(servers, tmp_path, postgres):
-    both = servers()
+    both = servers(DANLU_LEASE="120")  # not lost on a machine where all this takes a minute
     client = both.client("one")
     code, ledger, over = both.upload(client), tmp_path / "ledger", tmp_path / "over"
     jobs = [client.submit(request(code, ledger, n, until=str(over), seconds=600)) for n in (0, 1)]
