@@ -57,6 +57,27 @@ def filled(path):
     return job
 
 
+def migrated(path):
+    """Make a file by every migration there is; a new one is made without them."""
+    folder = Path(danlu.records.__file__).parent / "migrations"
+    open_records(path, schema=Schema(str(folder))).close()
+
+
+def made_of(path):
+    """Return every table with its columns, and every index with what it is over."""
+    with closing(sqlite3.connect(path)) as connection:
+        names = connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
+        return {
+            (kind, name, table, *connection.execute(f"PRAGMA {kind}_info('{name}')").fetchall())
+            for kind, name, table in names
+        } | {
+            (name, *row[1:])
+            for kind, name, _ in names
+            if kind == "table"
+            for row in connection.execute(f"PRAGMA index_list('{name}')")
+        }
+
+
 def revision_of(path):
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute("SELECT version_num FROM alembic_version").fetchone()[0]
@@ -68,7 +89,7 @@ def columns_of(path):
 
 
 def test_the_tables_of_the_program_are_those_of_the_migrations(path):
-    filled(path)
+    migrated(path)
 
     engine = create_engine(f"sqlite:///{path}")
     with engine.connect() as connection:
@@ -76,6 +97,22 @@ def test_the_tables_of_the_program_are_those_of_the_migrations(path):
     engine.dispose()
 
     assert differences == []
+
+
+def test_a_new_database_is_what_the_migrations_make(path, tmp_path):
+    open_records(path).close()
+    migrated(tmp_path / "migrated.db")
+
+    assert made_of(path) == made_of(tmp_path / "migrated.db")
+    assert revision_of(path) == revision_of(tmp_path / "migrated.db")
+
+
+def test_a_new_database_is_made_without_alembic(path):
+    script = (
+        "import sys; from pathlib import Path; from danlu.records.sql import open_records;"
+        "open_records(Path(sys.argv[1])).close(); sys.exit('alembic' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True, timeout=60)
 
 
 def test_the_head_we_name_is_the_last_migration():
