@@ -14,13 +14,16 @@ pytestmark = pytest.mark.filterwarnings("ignore:subprocess .* is still running:R
 
 # What Ray says, from a process that is no Ray: each start of it takes the next line of a file.
 STANDS_IN = """
-import pathlib, sys, time
+import pathlib, subprocess, sys, time
 answers = pathlib.Path(__file__).with_name("answers")
 now, *later = answers.read_text().splitlines()
 answers.write_text("\\n".join(later))
+if now == "goes":
+    lost = subprocess.Popen(["true"])
+    time.sleep(0.2)
 print("Ray runtime started." if now in ("goes", "stays") else now, flush=True)
 if now == "goes":
-    time.sleep(0.5)
+    time.sleep(1)
     print("Some Ray subprocesses exited unexpectedly:", flush=True)
 if now in ("goes", "stays"):
     time.sleep(600)

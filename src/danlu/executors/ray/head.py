@@ -34,7 +34,7 @@ from danlu.taskdir.process import started
 _PORT = 6379
 _PATIENCE = 120.0
 _TRIES = 3
-_SETTLING = 2.0  # seconds; once it has started, Ray looks every second whether its processes live
+_DOUBT = 20.0  # seconds in which Ray must have seen that one of its processes has ended
 # Ray gives its own processes 30 seconds, which a busy machine may not have, and ends with them.
 _STARTED, _TOO_LATE, _BROKEN = b"Ray runtime started", b"timed out", b"exited unexpectedly"
 RAY = (sys.executable, "-m", "ray.scripts.scripts")
@@ -183,16 +183,31 @@ def _spawn(command: Sequence[str], settings: Settings, host: str, port: int, fol
 
 
 def _stays(process: "subprocess.Popen[bytes]", log: Path) -> bool:
-    """Tell whether a head comes up, and is not gone with one of its processes at once."""
-    until, settled = time.monotonic() + _PATIENCE, False
+    """Tell whether a head comes up, and does not go at once with a process that had no time to.
+
+    Ray looks for those only when it has said that it is up.
+    """
+    until, doubted = time.monotonic() + _PATIENCE, False
     while time.monotonic() < until:
+        lost = _has_lost_a_child(process.pid)
         said = log.read_bytes()
         if _BROKEN in said or process.poll() is not None:
             return False
-        if _STARTED in said and not settled:
-            until, settled = time.monotonic() + _SETTLING, True
+        if _STARTED in said and not doubted:
+            if not lost:
+                return True
+            until, doubted = time.monotonic() + _DOUBT, True
         time.sleep(0.1)
-    return settled
+    return doubted
+
+
+def _has_lost_a_child(pid: int) -> bool:
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, IndexError):
+            fields = Path("/proc", name, "stat").read_bytes().rsplit(b")", 1)[1].split()
+            if fields[0] == b"Z" and int(fields[1]) == pid:
+                return True
+    return False
 
 
 def _last_line(log: Path) -> str:
