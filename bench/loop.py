@@ -14,6 +14,7 @@ import os
 import platform
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +44,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
-    taken = measure(rounds)
+    with tempfile.TemporaryDirectory() as tempfile.tempdir:  # every training leaves a folder
+        taken = measure(rounds)
     seconds = {name: min(each) for name, each in taken.items()}
     ratios = [
         {
