@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from danlu.errors import InvalidJob, NoCapacity, Unavailable
+from danlu.executors import room
 from danlu.executors.agents import AGENT, Agents
 from danlu.executors.api import Capacity
 from danlu.executors.capacity import faults, left, machine_capacity
@@ -177,6 +178,7 @@ class LocalExecutor:
             return
         if self._agents.knows(task):
             return  # on its way, or gone without a claim: poll() says which
+        room.check(self._settings.home)
         files.write_plan(task, secrets_of(task, secrets))
         self._watches.began(task)
         self._agents.start(task, self._workspace(job_id, task.attempt, task.name))
