@@ -57,6 +57,7 @@ def test_damaged_code_is_told(cache: ContentCache, stores: Stores) -> None:
         (tar_gz({"big": bytes(2 << 20)}), "unpacks to more than 1.0 MB"),
         (tar_gz({"a": b""})[:-3], "cut off"),
     ],
+    ids=["leads out", "too large", "cut off"],  # the bytes have the time in them
 )
 def test_bad_code_is_refused_and_leaves_nothing(
     cache: ContentCache, stores: Stores, packed: bytes, reason: str
