@@ -14,21 +14,22 @@ def either_way(request, tf, monkeypatch):
 
 
 @pytest.fixture
-def until(tf):
-    """A number that is 0 up to a step and NaN after it; nothing that is trained depends on it."""
+def sound_until(tf):
+    """Return a function that makes a loss NaN after a step; what is trained stays sound."""
 
-    def made(last):
+    def made(last, loss):
         left = last - tf.cast(tf.train.get_global_step(), tf.float32)
-        return 0.0 * tf.stop_gradient(tf.sqrt(left))
+        # Its gradient needs the step too: else the step might be read when it has been counted.
+        return loss * (1.0 + 0.0 * left) + 0.0 * tf.stop_gradient(tf.sqrt(left))
 
     return made
 
 
 def test_a_loss_that_becomes_nan_ends_the_training_at_its_step(
-    program, tf, either_way, until, said, tmp_path
+    program, tf, either_way, sound_until, said, tmp_path
 ):
     def spoiled(loss, **_):
-        loss = loss + until(23)
+        loss = sound_until(23, loss)
         return {"loss": loss, "log_info": {"cross_entropy": loss}}
 
     program.spec = spoiled
@@ -43,15 +44,15 @@ def test_a_loss_that_becomes_nan_ends_the_training_at_its_step(
     assert any("step: 20(" in line for line in said())
 
 
-def test_a_loss_that_is_not_printed_is_watched(program, tf, either_way, until):
-    program.spec = lambda loss, **_: {"loss": loss + until(3), "log_info": {"other": loss}}
+def test_a_loss_that_is_not_printed_is_watched(program, tf, either_way, sound_until):
+    program.spec = lambda loss, **_: {"loss": sound_until(3, loss), "log_info": {"other": loss}}
 
     with pytest.raises(tf.train.NanLossDuringTrainingError, match="'loss' became NaN at step 4"):
         program.run(max_number_of_steps=30)
 
 
-def test_the_loss_of_several_that_is_nan_is_named(program, tf, until):
-    program.spec = lambda loss, **_: {"loss": [loss, loss + until(3)], "log_info": {"g": loss}}
+def test_the_loss_of_several_that_is_nan_is_named(program, tf, sound_until):
+    program.spec = lambda loss, **_: {"loss": [loss, sound_until(3, loss)], "log_info": {"g": loss}}
 
     with pytest.raises(tf.train.NanLossDuringTrainingError, match=r"'loss\[1\]' became NaN"):
         program.run(
@@ -76,9 +77,9 @@ def test_the_loss_of_a_clone_that_is_not_shown_is_watched(program, tf, flags, fi
         program.run()
 
 
-def test_steps_of_a_call_in_which_the_data_ends_are_watched(program, tf, until):
+def test_steps_of_a_call_in_which_the_data_ends_are_watched(program, tf, sound_until):
     program.samples, program.epochs = 8, 26
-    program.spec = lambda loss, **_: {"loss": loss + until(22)}
+    program.spec = lambda loss, **_: {"loss": sound_until(22, loss)}
 
     with pytest.raises(tf.train.NanLossDuringTrainingError, match="became NaN at step 23"):
         program.run(max_number_of_steps=100, log_every_n_steps=1000)
