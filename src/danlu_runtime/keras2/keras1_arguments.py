@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import tensorflow.compat.v1 as tf
+
 from danlu_runtime import notes
 
 _WEIGHTS = {
@@ -149,7 +151,18 @@ def _initializer(value: Any) -> Any:
     """Keras 1 called an initializer with shape and name, Keras 2 calls it with shape and dtype."""
     if not inspect.isfunction(value) or "dtype" in inspect.signature(value).parameters:
         return value
-    return lambda shape, dtype=None, **_: value(shape)
+    return lambda shape, dtype=None, **_: _first_value(value(shape))
+
+
+def _first_value(made: Any) -> Any:
+    """Return what a variable begins with: two that are initialised together are so in no order.
+
+    ``K.ones`` and its like give variables. Weights of Keras 2 are initialised from their value,
+    which TensorFlow (2.21) reads unguarded.
+    """
+    if isinstance(made, tf.compat.v2.Variable) and not tf.executing_eagerly():
+        return made.initial_value
+    return made
 
 
 def _join_sides(layer: str, given: dict[str, Any]) -> None:

@@ -128,6 +128,8 @@ def test_an_initializer_of_keras_1_needs_no_dtype(tf):
     layer = Dense(output_dim=2, input_dim=3, init=lambda shape, name=None: K.ones(shape))
     layer(K.placeholder((None, 3)))
 
+    with tf.Session() as session:
+        session.run(layer.kernel.initializer)  # needs no other to be there before
     assert np.array_equal(layer.get_weights()[0], np.ones((3, 2)))
 
 
