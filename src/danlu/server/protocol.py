@@ -60,7 +60,10 @@ class Connection(H11Protocol):
             each for each in self.connections if isinstance(each, Connection) and each.is_stranger
         ]
         if len(strangers) > STRANGERS:
-            min(strangers, key=lambda each: each._since).transport.abort()
+            oldest = min(strangers, key=lambda each: each._since)
+            # Many may come before the loop gets to the end of this one: it counts no more.
+            self.connections.discard(oldest)
+            oldest.transport.abort()
 
     @property
     def is_stranger(self) -> bool:
