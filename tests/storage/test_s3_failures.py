@@ -100,7 +100,7 @@ def test_half_a_listing_is_never_taken_for_the_whole(
 ) -> None:
     storage.write("a", b"")
     answer = b"<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
-    service.faults = [first(1, lambda _: Reply(200, answer, cut=len(answer) // 2))]
+    service.faults = [first(2, lambda _: Reply(200, answer, cut=len(answer) // 2))]
 
     assert [entry.key for entry in storage.list()] == ["a"]
     assert len(clock.waits) == 1
