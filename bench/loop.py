@@ -1,11 +1,12 @@
 """How fast fused steps are, beside the loops people write: in turns, in one process.
 
-A step's time is that of the best round, as of ``timeit``: whatever else a machine does, or the one
-below it, can only add to it. Here it often doubles: two processors may be two threads of one core
-for a while, and rounds are then of two kinds. The median is told beside it. The MLP is nearly all
-overhead; ResNet-20 nearly none, and must not become slower.
+A step's time is the median of the rounds. Every round is kept, and the ratio of the best ones told
+beside: where two processors are two threads of one core for a while, rounds are of two kinds. The
+MLP is nearly all overhead; ResNet-20 nearly none, and must not become slower.
 
     python bench/loop.py [--rounds 5]     writes bench/results/loop.json
+
+On a machine with other work, ``chrt -f 5`` before it gives it the processors first.
 """
 
 import argparse
@@ -46,23 +47,24 @@ def main() -> int:
     rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory() as tempfile.tempdir:  # every training leaves a folder
         taken = measure(rounds)
-    seconds = {name: min(each) for name, each in taken.items()}
+    seconds = {name: statistics.median(each) for name, each in taken.items()}
     ratios = [
         {
             "what": what,
             "beside": beside,
             "ratio": round(seconds[beside] / seconds[what], 2),
-            "of_medians": round(_median(taken[beside]) / _median(taken[what]), 2),
+            "of_best": round(min(taken[beside]) / min(taken[what]), 2),
             "bar": bar,
         }
         for what, beside, bar in BARS
     ]
     report = {
-        "what": "steps a second in the best round, all in turns in one process",
+        "what": "steps a second, median of the rounds, all in turns in one process",
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
         "load": round(os.getloadavg()[1], 1),
+        "real_time": os.sched_getscheduler(0) == os.SCHED_FIFO,
         "rounds": rounds,
         "steps_a_second": {name: round(1 / each, 1) for name, each in seconds.items()},
         "ratios": ratios,
@@ -87,9 +89,6 @@ def measure(rounds: int) -> dict[str, list[float]]:
         for name, step_seconds in everybody.items():
             taken.setdefault(name, []).append(step_seconds())
     return taken
-
-
-_median = statistics.median
 
 
 def _everybody() -> dict[str, Callable[[], float]]:
