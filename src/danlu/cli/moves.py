@@ -71,12 +71,12 @@ def run(
 
 def _can_be_gathered(move: Move) -> bool:
     near = isinstance(move.goal, FileStorage)
-    return near and isinstance(move.source, Gathering) and is_small(move.entry)
+    return near and isinstance(move.source, Gathering) and is_small(move.entry.size)
 
 
 def _can_be_scattered(move: Move) -> bool:
     near = isinstance(move.source, FileStorage)
-    return near and isinstance(move.goal, Scattering) and is_small(move.entry)
+    return near and isinstance(move.goal, Scattering) and is_small(move.entry.size)
 
 
 @dataclass

@@ -11,11 +11,11 @@ from typing import Any, BinaryIO, cast
 from danlu.errors import NotFound, StorageError
 from danlu.storage.api import Changed as Changed
 from danlu.storage.api import Entry, Storage
-from danlu.storage.hands import ONE_REQUEST, is_small
+from danlu.storage.hands import is_small
 from danlu.storage.inside import NEW_FILE, closing, write_all
 from danlu.storage.manifest import Mark, Tally
 from danlu.storage.names import temporary
-from danlu.storage.pour import Pour, Streaming
+from danlu.storage.pour import Pour, Streaming, worthwhile
 
 CHUNK = 1 << 20
 TRIES = 3
@@ -28,7 +28,7 @@ def has_md5(entry: Entry) -> bool:
 
     The sum of a large object costs more than to ask for its etag once more.
     """
-    return is_small(entry) and _MD5.fullmatch(entry.etag) is not None
+    return is_small(entry.size) and _MD5.fullmatch(entry.etag) is not None
 
 
 @dataclass(frozen=True)
@@ -126,20 +126,16 @@ class Arrival:
                 status = os.fstat(handle)
                 if status.st_size == entry.size:
                     self.tally.add(entry.size)
-                    if self._is_poured(entry):
+                    if worthwhile(self.storage, entry):
                         return Mark(entry.size, status.st_mtime_ns, "", entry.etag)
                     digest = hashlib.sha256()
                     _add(handle, digest)
                     return Mark(entry.size, status.st_mtime_ns, digest.hexdigest())
         return None
 
-    def _is_poured(self, entry: Entry) -> bool:
-        """Tell whether an object is large enough, and its storage able, to come in ranges."""
-        return entry.size > ONE_REQUEST and isinstance(self.storage, Streaming)
-
     def _copy(self, entry: Entry, folder: int, name: str) -> tuple[Mark, str]:
         """Return the mark of what came, and its MD5 sum where that can be compared."""
-        if self._is_poured(entry):
+        if worthwhile(self.storage, entry):
             with closing(self._file(folder, name)) as target:
                 Pour(cast("Streaming", self.storage), entry, self.tally.add).pour(target)
                 status = os.fstat(target)

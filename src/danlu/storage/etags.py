@@ -6,7 +6,7 @@ sums, and ``-N``. How large the parts were is not said: the sizes that tools use
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 from danlu.storage.api import Entry
@@ -58,3 +58,8 @@ def _md5(stream: BinaryIO, size: int) -> "hashlib._Hash":
         digest.update(piece)
         size -= len(piece)
     return digest
+
+
+def etag_in(headers: Mapping[str, str]) -> str:
+    """Return what a service told of an object, without its quotes; empty: nothing."""
+    return headers.get("etag", "").strip('"')

@@ -54,9 +54,9 @@ class _Fetching:
     def run(self, files: Sequence[File]) -> None:
         storage = self.arrival.storage
         if isinstance(storage, Gathering):
-            small = [file for file in files if is_small(file[1])]
+            small = [file for file in files if is_small(file[1].size)]
             share(small, self._gather, threads())
-            files = self.left + [file for file in files if not is_small(file[1])]
+            files = self.left + [file for file in files if not is_small(file[1].size)]
         for some, count in by_size(files, lambda file: file[1].size, hands(storage)):
             share(some, self._bring, count)
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from danlu.storage.api import Entry, Storage
+from danlu.storage.api import Storage
 
 T = TypeVar("T")
 
@@ -25,9 +25,9 @@ def hands(storage: Storage) -> int:
     return storage.hands if isinstance(storage, Distant) else 1
 
 
-def is_small(entry: Entry) -> bool:
+def is_small(size: int) -> bool:
     """Tell whether an object has bytes, and few enough for one request."""
-    return 0 < entry.size <= ONE_REQUEST
+    return 0 < size <= ONE_REQUEST
 
 
 def by_size(

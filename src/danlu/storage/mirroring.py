@@ -13,7 +13,7 @@ from danlu.storage.api import Entry
 from danlu.storage.arrival import CHUNK
 from danlu.storage.etags import matches
 from danlu.storage.gathering import Scattering, at_once, threads
-from danlu.storage.hands import ONE_REQUEST, by_size, hands, share
+from danlu.storage.hands import by_size, hands, is_small, share
 from danlu.storage.locate import Location
 from danlu.storage.manifest import Manifest, Mark, Progressing, Tally
 from danlu.storage.order import publish_order, rank, refers, unfinished
@@ -71,9 +71,9 @@ class Mirror:
             return found.files[path].size
 
         if isinstance(self._storage, Scattering):
-            small = [path for path in paths if 0 < size(path) <= ONE_REQUEST]
+            small = [path for path in paths if is_small(size(path))]
             share(small, self._scatter, threads())
-            paths = self._left + [path for path in paths if not 0 < size(path) <= ONE_REQUEST]
+            paths = self._left + [path for path in paths if not is_small(size(path))]
             self._left = []
         for some, count in by_size(paths, size, self._hands):
             share(some, self._take, count)

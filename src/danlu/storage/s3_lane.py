@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from danlu.storage.etags import etag_in
+
 if TYPE_CHECKING:
     import ssl
 
@@ -35,7 +37,7 @@ class Reply:
 
     @property
     def etag(self) -> str:
-        return self.headers.get("etag", "").strip('"')
+        return etag_in(self.headers)
 
 
 class Lane:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from danlu.errors import Refused
 from danlu.settings import Endpoint
+from danlu.storage.etags import etag_in
 from danlu.storage.s3_faults import UNTRUSTED, Fault, Passing, fault
 from danlu.storage.s3_request import Requests
 
@@ -35,7 +36,7 @@ class Answer:
 
     @property
     def etag(self) -> str:
-        return self.headers.get("etag", "").strip('"')
+        return etag_in(self.headers)
 
 
 def trusted(endpoint: Endpoint) -> str:
@@ -107,7 +108,7 @@ class Wire:
             raise fault(answer.status, _text(answer))
         left = end - start
         try:
-            if answer.headers.get("etag", "").strip('"') != etag:
+            if etag_in(answer.headers) != etag:
                 raise Fault(412, "")  # not every service knows the condition
             before = start if answer.status == 200 else 0  # all of it, whatever was asked for
             for piece in _pieces(answer, before + left):
