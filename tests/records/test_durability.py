@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from danlu.records.sql import open_records
-from danlu.testing.records import a_job
+from danlu.testing.jobs import a_job
 
 WRITER = Path(__file__).with_name("writer.py")
 

@@ -15,7 +15,7 @@ import danlu.records.postgres
 from danlu.errors import Refused, Unavailable
 from danlu.records.schema import Schema, metadata
 from danlu.records.sql import open_records
-from danlu.testing.records import a_job
+from danlu.testing.jobs import a_job
 from postgres import PASSWORD
 from seaweed import _free_ports
 from stored_records import StoredRecords
@@ -160,7 +160,7 @@ def test_a_lease_that_ends_while_its_renewal_waits_is_not_renewed(database):
 FIRST = """
 import logging, sys
 from danlu.records.sql import open_records
-from danlu.testing.records import a_job
+from danlu.testing.jobs import a_job
 
 logging.basicConfig(level=logging.WARNING, format="%(message)s")
 print("ready", flush=True)

@@ -12,7 +12,7 @@ from danlu.errors import Unavailable
 from danlu.job.state import JobState
 from danlu.records.schema import jobs
 from danlu.records.sql import _columns, _page, open_records
-from danlu.testing.records import a_job
+from danlu.testing.jobs import a_job
 from stored_records import StoredRecords
 
 
@@ -146,7 +146,7 @@ import resource, sys
 from pathlib import Path
 from danlu.errors import Unavailable
 from danlu.records.sql import open_records
-from danlu.testing.records import a_job
+from danlu.testing.jobs import a_job
 
 records = open_records(Path(sys.argv[1]))
 first = records.add(a_job("first"))

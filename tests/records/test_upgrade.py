@@ -19,7 +19,7 @@ import danlu.records
 from danlu.errors import Refused, Unavailable
 from danlu.records.schema import Schema, metadata
 from danlu.records.sql import open_records
-from danlu.testing.records import a_job
+from danlu.testing.jobs import a_job
 
 HEAD = Schema().head
 AFTER = f"{int(HEAD) + 1:04d}"
@@ -165,7 +165,7 @@ def test_the_copy_holds_what_is_still_in_the_log(path, tmp_path):
     """A server that was killed leaves its last writes in the write-ahead log."""
     script = (
         "import os, sys; from pathlib import Path; from danlu.records.sql import open_records;"
-        "from danlu.testing.records import a_job;"
+        "from danlu.testing.jobs import a_job;"
         "records = open_records(Path(sys.argv[1])); records.add(a_job('mnist')); os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", script, str(path)], check=True, timeout=60)

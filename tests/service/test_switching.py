@@ -9,7 +9,7 @@ from danlu.job.state import JobState
 from danlu.records.memory import MemoryRecords
 from danlu.service.switching import take_over
 from danlu.service.tenure import server_name
-from danlu.testing.records import a_job
+from danlu.testing.jobs import a_job
 
 
 def test_jobs_of_other_servers_are_in_nobodys_way(tmp_path):

@@ -15,13 +15,12 @@ from danlu.job.job import Job
 from danlu.job.server import Right
 from danlu.job.state import JobState
 from danlu.records.api import Records
+from danlu.testing.jobs import a_job
 
 LONG, OVER = 600.0, -600.0
 
 
 class LeasesContract:
-    """``a_job`` of :mod:`danlu.testing.records` makes the jobs."""
-
     def test_each_time_a_server_takes_its_lease_the_number_grows(self, records: Records) -> None:
         first, second = records.take("one", LONG), records.take("one", LONG)
 
@@ -128,6 +127,4 @@ class LeasesContract:
 
     @pytest.fixture
     def job(self, records: Records) -> Job:
-        from danlu.testing.records import a_job
-
         return records.add(a_job("mnist"))

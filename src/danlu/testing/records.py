@@ -3,7 +3,6 @@
 A store that lives longer than its object also overrides ``reopen``.
 """
 
-import itertools
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,23 +11,15 @@ from dataclasses import replace
 import pytest
 
 from danlu.errors import Conflict, NotFound
-from danlu.job.job import Job, new_id
-from danlu.job.spec import JobSpec
 from danlu.job.state import JobState, Reason
 from danlu.records.api import Records
+from danlu.testing.definitions import DefinitionsContract
+from danlu.testing.jobs import a_job
 from danlu.testing.leases import LeasesContract
-
-_seconds = itertools.count(1_700_000_000)
-
-
-def a_job(name: str, *, priority: int = 0, state: JobState = JobState.QUEUED, id: str = "") -> Job:
-    """Return a job that is newer than every one made before."""
-    created = float(next(_seconds))
-    spec = JobSpec(name, "modelarts", "danlu://code/0.tar.gz", "train.py", priority=priority)
-    return Job(id or new_id(created), name, spec, created, state=state)
+from danlu.testing.listings import ListingsContract
 
 
-class RecordsContract(LeasesContract):
+class RecordsContract(ListingsContract, DefinitionsContract, LeasesContract):
     @pytest.fixture
     def reopen(self) -> Callable[[Records], Records]:
         """Close a store and open what it left."""
@@ -202,126 +193,3 @@ class RecordsContract(LeasesContract):
             ids = set(pool.map(submit, range(4)))
         assert ids == {job.id for job in records.page()}
         assert len(ids) == 1
-
-    def test_the_living_come_by_priority_then_by_age(self, records: Records) -> None:
-        oldest, urgent, newest = a_job("oldest"), a_job("urgent", priority=5), a_job("newest")
-        for job in (newest, a_job("ended", state=JobState.SUCCEEDED), urgent, oldest):
-            records.add(job)
-
-        assert records.living() == (urgent, oldest, newest)
-
-    def test_the_living_are_told_as_they_are_now(self, records: Records) -> None:
-        one, two = records.add(a_job("one")), records.add(a_job("two"))
-        assert records.living() == (one, two)
-
-        changed = records.save(replace(one, attempt=2))
-        records.save(two.moved(JobState.STOPPED, 3.0, Reason.STOPPED_BY_USER))
-        three = records.add(a_job("three"))
-
-        assert records.living() == (changed, three)
-
-    def test_a_page_is_newest_first_and_goes_on_before_an_id(self, records: Records) -> None:
-        made = [records.add(a_job(f"job-{index}")) for index in range(5)]
-
-        first = records.page(limit=2)
-        assert first == (made[4], made[3])
-        assert records.page(limit=2, before=first[-1].id) == (made[2], made[1])
-        assert records.page(limit=2, before=made[0].id) == ()
-
-    def test_pages_do_not_shift_when_jobs_come_and_go(self, records: Records) -> None:
-        made = [records.add(a_job(f"job-{index}")) for index in range(4)]
-        first = records.page(limit=2)
-
-        records.add(a_job("newcomer"))
-        records.remove(first[-1].id)
-
-        assert records.page(limit=2, before=first[-1].id) == (made[1], made[0])
-
-    def test_a_page_is_chosen_by_state_and_part_of_the_name(self, records: Records) -> None:
-        for index, state in enumerate(JobState):
-            records.add(a_job(f"mnist_{index}", state=state))
-            records.add(a_job(f"Flowers-{index}", state=state))
-
-        def names(states: tuple[JobState, ...] = (), name: str = "") -> list[str]:
-            return [job.name for job in records.page(states=states, name=name)]
-
-        assert names((JobState.QUEUED,)) == ["Flowers-0", "mnist_0"]
-        assert names((JobState.STARTING, JobState.QUEUED), "mnist") == ["mnist_1", "mnist_0"]
-        assert names(name="owers-1") == ["Flowers-1"]
-        assert names(name="flowers-1") == ["Flowers-1"]
-        assert names(name="T_2") == ["mnist_2"]
-        assert names(name="%") == []
-        assert names(name="\udce4") == []
-
-    def test_a_definition_has_numbered_versions(self, records: Records) -> None:
-        first = records.define("algorithm", "mnist", {"code": "a"}, 1.0)
-        second = records.define("algorithm", "mnist", {"code": "b"}, 2.0)
-
-        assert (first.version, second.version) == (1, 2)
-        assert records.definition("algorithm", "mnist") == second
-        assert records.definition("algorithm", "mnist", 1) == first
-        assert records.definitions("algorithm", "mnist") == (second, first)
-
-    def test_a_repeated_definition_is_the_newest_version(self, records: Records) -> None:
-        first = records.define("algorithm", "mnist", {"code": "a", "inputs": []}, 1.0)
-
-        assert records.define("algorithm", "mnist", {"inputs": [], "code": "a"}, 5.0) == first
-        records.define("algorithm", "mnist", {"code": "b"}, 6.0)
-        back = records.define("algorithm", "mnist", {"code": "a", "inputs": []}, 7.0)
-        assert back.version == 3
-
-    def test_kinds_of_definitions_are_apart(self, records: Records) -> None:
-        algorithm = records.define("algorithm", "mnist", {"code": "a"}, 1.0)
-        dataset = records.define("dataset", "mnist", {"uri": "u"}, 1.0)
-
-        assert dataset.version == 1
-        assert records.definitions("algorithm") == (algorithm,)
-        records.undefine("algorithm", "mnist")
-        assert records.definition("dataset", "mnist") == dataset
-
-    def test_definitions_are_listed_by_name_with_their_newest_version(
-        self, records: Records, reopen: Callable[[Records], Records]
-    ) -> None:
-        for name in ("b", "a", "b"):
-            records.define("dataset", name, {"uri": str(next(_seconds))}, 1.0)
-
-        again = reopen(records)
-
-        assert [(d.name, d.version) for d in again.definitions("dataset")] == [("a", 1), ("b", 2)]
-        assert again.definitions("dataset", "c") == ()
-
-    def test_the_number_of_a_removed_version_is_not_given_again(self, records: Records) -> None:
-        for code in "abc":
-            records.define("algorithm", "mnist", {"code": code}, 1.0)
-
-        records.undefine("algorithm", "mnist", 3)
-
-        assert records.definition("algorithm", "mnist").version == 2
-        assert records.define("algorithm", "mnist", {"code": "c"}, 1.0).version == 4
-        records.undefine("algorithm", "mnist")
-        assert records.definitions("algorithm") == ()
-        assert records.define("algorithm", "mnist", {"code": "c"}, 1.0).version == 5
-
-    def test_a_definition_that_is_not_there_offers_what_is(self, records: Records) -> None:
-        records.define("dataset", "mnist", {"uri": "a"}, 1.0)
-        records.define("dataset", "mnist", {"uri": "b"}, 1.0)
-
-        for look in (records.definition, records.undefine):
-            with pytest.raises(NotFound, match="no data set named 'mnits'") as caught:
-                look("dataset", "mnits")
-            assert caught.value.hint == "Did you mean 'mnist'?"
-            with pytest.raises(NotFound, match="no data set named 'mnist:9'") as caught:
-                look("dataset", "mnist", 9)
-            assert caught.value.hint == "Its versions: 1, 2."
-            with pytest.raises(NotFound):
-                look("dataset", "\udce4")
-
-    def test_of_threads_that_define_one_name_each_gets_a_number(self, records: Records) -> None:
-        together = threading.Barrier(4)
-
-        def define(index: int) -> int:
-            together.wait()
-            return records.define("dataset", "mnist", {"uri": str(index)}, 1.0).version
-
-        with ThreadPoolExecutor(4) as pool:
-            assert sorted(pool.map(define, range(4))) == [1, 2, 3, 4]
