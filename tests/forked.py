@@ -6,6 +6,7 @@ own, so that fixtures, parameters and the reading of assertions are those of any
 """
 
 import contextlib
+import gc
 import json
 import os
 import select
@@ -21,6 +22,8 @@ ROOT = Path(__file__).parents[1]
 STARTUP = Path(danlu_runtime.__file__).parent / "startup"
 INSIDE = "DANLU_TEST_FORK"
 VERSIONS = {"tf": "1.15.5", "tf2": "2.15.0"}
+# To look for all that are installed takes longer than most tests.
+PLUGINS = ("--disable-plugin-autoload", "-p", "pytest_timeout")
 
 
 class Template:
@@ -87,11 +90,16 @@ class Template:
 
 def _serve() -> None:
     import numpy  # noqa: F401
-    import pytest  # noqa: F401
+    import pytest
     import tensorflow  # noqa: F401
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        pytest.main(["--version", *PLUGINS])  # imports what every run imports
+    # What is there now stays: a fork whose collector looked at it would copy it by looking.
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin:
         order = json.loads(line)
         child = os.fork()
@@ -110,7 +118,7 @@ def _run(node: str, folder: str) -> int:
     for source, target in ((null, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
     os.environ["DANLU_STORE"] = f"{folder}/store"  # never that of whoever runs the tests
-    options = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-W", "ignore"]
+    options = ["-q", "-p", "no:cacheprovider", "-W", "ignore", *PLUGINS]
     code = pytest.main([*options, f"--basetemp={folder}/tmp", node])
     sys.stdout.flush()
     sys.stderr.flush()
