@@ -47,7 +47,7 @@ class Settings:
     agent_timeout: float = 60.0
     grace: float = 30.0
     mirror_interval: float = 10.0
-    retry_delay: float = 2.0  # doubled with every retry, 5 minutes at most
+    retry_delay: float = 2.0  # doubled with every retry, 5 minutes at most; see service/retrying.py
     cpus: float = 0.0  # room of this machine; 0: what it has
     memory: int = 0
     gpus: str = "auto"  # devices by comma, 'none', or 'auto'

@@ -23,6 +23,7 @@ from danlu.service.ending import Ending
 from danlu.service.forsaken import Forsaken
 from danlu.service.keys import SecretFiles
 from danlu.service.planning import roles_of, tasks_of
+from danlu.service.retrying import delay
 from danlu.service.sharing import Alone, Sharing, Turn
 from danlu.settings import Settings
 
@@ -33,7 +34,6 @@ _LIVING = 0.25  # an agent that ends wakes us; this is for those of an earlier s
 _IDLE = 5.0
 _SHARED = 1.0  # nobody wakes us for what other servers are given
 _LEASELESS = 0.2
-_LONGEST_DELAY = 300.0
 # What a full disk or a machine with too many processes says: it passes, and no job is to blame.
 _PASSING = {
     *(errno.ENOSPC, errno.EDQUOT, errno.EROFS),
@@ -188,7 +188,7 @@ class Supervisor:
             return True
         # More than the whole delay is left only where the clock was set back.
         left = job.not_before - self._clock()
-        return not job.stop_requested and 0 < left <= self._delay(job.attempt)
+        return not job.stop_requested and 0 < left <= delay(job, self._settings.retry_delay)
 
     def _launch(self, job: Job) -> Job | None:
         if job.stop_requested:
@@ -235,18 +235,15 @@ class Supervisor:
 
     def _again(self, job: Job) -> Job:
         reason = job.reason or Reason.AGENT_LOST
-        return replace(
+        again = replace(
             job,
             attempt=job.attempt + 1,
             retried={**job.retried, reason.value: job.retried.get(reason.value, 0) + 1},
-            not_before=self._clock() + self._delay(job.attempt + 1),
             failed_task="",
             detail="",
         )
-
-    def _delay(self, attempt: int) -> float:
-        """Return how long an attempt waits after the one before it."""
-        return min(self._settings.retry_delay * 2.0 ** (attempt - 2), _LONGEST_DELAY)
+        wait = delay(again, self._settings.retry_delay)
+        return replace(again, not_before=self._clock() + wait)
 
     def _give_up(self, job: Job, error: Exception) -> None:
         """End a job that cannot be brought to run. What runs already is looked at again."""
