@@ -1,6 +1,7 @@
 """Which processes are kept waiting, and for how long. Programs of a few lines stand for them."""
 
 import os
+import signal
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from danlu.job.plan import Role
 from danlu.settings import Settings
 from danlu.taskdir.process import started
 from danlu.taskdir.warm import Wanted
+from danlu.testing.bench import eventually
 
 WAITS = "#!/bin/sh\nexec sleep 1000\n"
 FAILS = "#!/bin/sh\nexit 1\n"
@@ -22,9 +24,10 @@ FAILS = "#!/bin/sh\nexit 1\n"
 class Pool(WaitingProcesses):
     """With agents that wish."""
 
-    def __init__(self, folder: Path, most: int, memory: int = NEEDED) -> None:
+    def __init__(self, folder: Path, most: int, memory: int, patience: float) -> None:
         self.now = 1000.0
-        super().__init__(folder / "home", most, lambda: memory, lambda: self.now)
+        told = {"patience": patience}
+        super().__init__(folder / "home", most, lambda: memory, lambda: self.now, **told)
         self.folder = folder
 
     def wish(self, name: str, program: str = WAITS) -> str:
@@ -53,8 +56,8 @@ class Pool(WaitingProcesses):
 def pool(tmp_path: Path) -> Iterator[Callable[..., Pool]]:
     made: list[Pool] = []
 
-    def make(most: int, memory: int = NEEDED) -> Pool:
-        made.append(Pool(tmp_path, most, memory))
+    def make(most: int, memory: int = NEEDED, patience: float = 60.0) -> Pool:
+        made.append(Pool(tmp_path, most, memory, patience))
         return made[-1]
 
     yield make
@@ -137,6 +140,36 @@ def test_one_whose_interpreter_is_gone_keeps_no_other_from_being_started(
     assert made.running() == []
     made.begins("one")
     assert made.running() == ["one"]
+
+
+def test_one_that_does_not_hear_is_ended_all_the_same(pool: Callable[..., Pool]) -> None:
+    made = pool(1)
+    process = made.begins("one")
+    os.kill(process.pid, signal.SIGSTOP)
+    eventually(lambda: "\nState:\tT" in Path(f"/proc/{process.pid}/status").read_text())
+    made.close()
+    assert started(process.pid) is None
+
+
+def test_one_that_cannot_be_ended_is_not_waited_for_and_buried_later(
+    pool: Callable[..., Pool],
+) -> None:
+    """Inside the kernel, at a disk that does not answer: everything else goes on meanwhile."""
+    made = pool(1, patience=0.0)
+    process = made.begins("one")
+    process.kill = lambda: None  # type: ignore[method-assign]
+    made.now += 300
+    made.wish("two")
+    made.tend()
+    assert made.running() == ["two"]
+    assert started(process.pid) is not None
+    os.kill(process.pid, signal.SIGKILL)
+    eventually(lambda: started(process.pid) is None)
+    made.tend()
+    assert process.returncode == -signal.SIGKILL
+    (second,) = made.processes()
+    second.kill()
+    second.wait()
 
 
 def test_all_leave_when_it_is_closed(pool: Callable[..., Pool]) -> None:

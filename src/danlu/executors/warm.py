@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 NEEDED = 2 * GiB  # of free memory; one process takes a quarter of a GiB of its own
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _STALE = 3600.0  # seconds after which a wish is forgotten
+_PATIENCE = 5.0  # seconds for the kernel to end one; tasks are not started meanwhile
 _LOYAL = 300.0  # seconds in which a process that was of use is not given up for another
 
 
@@ -37,17 +38,22 @@ class WaitingProcesses:
         most: int,
         free_memory: Callable[[], int] = lambda: free_memory(),
         clock: Callable[[], float] = time.time,
+        *,
+        patience: float = _PATIENCE,
     ) -> None:
         self._folder = home / FOLDER
         self._most = most
         self._free_memory = free_memory
         self._clock = clock
+        self._patience = patience
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._leaving: list[subprocess.Popen[bytes]] = []
         self._failed: set[str] = set()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def tend(self) -> None:
         """Start what is wished for, at most one at a time, and end what no longer is."""
+        self._leaving = [process for process in self._leaving if process.poll() is None]
         for key in [key for key, process in self._running.items() if process.poll() is not None]:
             process = self._end(key)
             log.warning("waiting process left key=%s code=%s", key, process.returncode)
@@ -112,12 +118,16 @@ class WaitingProcesses:
         )
 
     def _end(self, key: str) -> "subprocess.Popen[bytes]":
-        """Let a process go that has nothing to finish; one that is still loading is ended."""
+        """End a process: it has nothing to finish, and one that was stopped hears nothing else."""
         process = self._running.pop(key)
         if process.stdout is not None:
             process.stdout.close()
-        process.terminate()
-        process.wait()
+        process.kill()
+        try:
+            process.wait(self._patience)
+        except subprocess.TimeoutExpired:  # inside the kernel, at a disk that does not answer
+            log.warning("waiting process does not leave key=%s pid=%s", key, process.pid)
+            self._leaving.append(process)
         return process
 
 
