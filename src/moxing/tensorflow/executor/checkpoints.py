@@ -5,6 +5,7 @@ import re
 
 import tensorflow.compat.v1 as tf
 
+NAME = "model.ckpt"  # what a run calls its own, with the step after it
 _STEP = re.compile(r"-(\d+)$")
 _PART = re.compile(r"\.(index|meta|data-\d+-of-\d+)$")
 

@@ -4,13 +4,14 @@ A checkpoint in ``log_dir`` comes first: the run goes on. ``checkpoint_path`` is
 another's values: what it does not have is initialised, and patterns may leave variables out.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.checkpoints import checkpoints
+from moxing.tensorflow.executor.checkpoints import NAME, checkpoints
 from moxing.tensorflow.executor.patterns import Patterns
 
 # What says that a store cannot be reached now: the checkpoint may be whole.
@@ -71,9 +72,15 @@ class Restorer:
         self.taken: str | None = None
 
     @property
-    def whole(self) -> list[str]:
-        """The checkpoints that were not found damaged, the newest first."""
-        return [prefix for prefix, restore in self._ready.items() if restore is not None]
+    def own(self) -> list[str]:
+        """The checkpoints that this run has saved before and that can be read, the newest first.
+
+        Those of ``checkpoint_path`` are another's, and files of other names the user's.
+        """
+        if self._source is None or not self._source.resumes:
+            return []
+        whole = [prefix for prefix, restore in self._ready.items() if restore is not None]
+        return [prefix for prefix in whole if os.path.basename(prefix).startswith(f"{NAME}-")]
 
     def __call__(self, session: Any) -> None:
         """Restore the newest that can be read; name those that cannot."""

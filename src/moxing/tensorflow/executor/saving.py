@@ -7,10 +7,9 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.tensorflow.executor.checkpoints import NAME
 from moxing.tensorflow.executor.diverging import Weights
 from moxing.tensorflow.executor.parts import FAR, Moment, Part, until
-
-NAME = "model.ckpt"
 
 
 class Saving(Part):

@@ -61,8 +61,8 @@ class Start:
             self._began = True
             self._restorer(session)
             if self._saver is not None:
-                # Those it goes on from are of the five that are kept.
-                self._saver.recover_last_checkpoints(self._restorer.whole[::-1])
+                # Its own of before are of the five that are kept; the saver deletes what is older.
+                self._saver.recover_last_checkpoints(self._restorer.own[::-1])
         elif saved:
             self._saver.restore(session, saved[-1])
         else:

@@ -111,6 +111,41 @@ def test_checkpoint_path_may_name_one_checkpoint(program, said, tmp_path):
     assert f"Restoring parameters from {tmp_path}/first/model.ckpt-5" in said()
 
 
+def test_the_checkpoints_of_another_are_never_deleted(program, tmp_path):
+    program.run(log_dir=str(tmp_path / "first"), save_model_steps=1, max_number_of_steps=2)
+
+    program.run(
+        log_dir=str(tmp_path / "second"),
+        checkpoint_path=str(tmp_path / "first"),
+        save_model_steps=1,
+        max_number_of_steps=12,
+    )
+
+    assert steps_in(tmp_path / "first") == [0, 1, 2]
+    assert steps_in(tmp_path / "second") == [8, 9, 10, 11, 12]
+    assert "model.ckpt-2" not in (tmp_path / "second" / "checkpoint").read_text().split('"')
+
+
+def test_a_checkpoint_that_the_user_has_put_into_log_dir_is_never_deleted(program, tmp_path):
+    program.run(log_dir=str(tmp_path), max_number_of_steps=1, save_model_secs=None)
+    for file in list(tmp_path.glob("model.ckpt-1.*")):
+        file.rename(tmp_path / file.name.replace("model.ckpt-1", "pretrained.ckpt"))
+    (tmp_path / "checkpoint").unlink()
+
+    program.run(log_dir=str(tmp_path), save_model_steps=1, max_number_of_steps=9)
+
+    assert (tmp_path / "pretrained.ckpt.index").exists()
+    assert steps_in(tmp_path) == [5, 6, 7, 8, 9]
+
+
+def test_the_last_five_are_kept_of_a_run_that_goes_on(program, tmp_path):
+    program.run(log_dir=str(tmp_path), save_model_steps=1, max_number_of_steps=3)
+
+    program.run(log_dir=str(tmp_path), save_model_steps=1, max_number_of_steps=6)
+
+    assert steps_in(tmp_path) == [2, 3, 4, 5, 6]
+
+
 @pytest.mark.parametrize("mode", ["EVAL", "PREDICT"])
 def test_every_mode_but_training_needs_a_checkpoint(program, tmp_path, mode):
     with pytest.raises(ValueError, match=f"run_mode {mode} needs a checkpoint: there is none in"):
