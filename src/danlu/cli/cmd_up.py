@@ -11,6 +11,7 @@ from danlu.cli.session import Session
 
 if TYPE_CHECKING:
     from danlu.client.background import Up
+    from danlu.executors.ray.head import Head
 
 
 @click.command("up", cls=Command)
@@ -21,21 +22,22 @@ if TYPE_CHECKING:
 @click.pass_obj
 def command(session: Session, host: str, port: int | None, rotate_token: bool, ray: bool) -> None:
     """Start the server on a TCP address and print it. Jobs go on meanwhile."""
-    address = ""
+    head = None
     if ray:
-        up, address = _with_ray(session, host, port, rotate_token)
+        up, head = _with_ray(session, host, port, rotate_token)
     else:
         up = _bring_up(session, host, port, rotate_token)
     if session.json:
-        session.screen.json({**up._asdict(), **({"ray": address} if ray else {})})
+        told = {"ray": head.address, "dashboard": head.dashboard} if head else {}
+        session.screen.json({**up._asdict(), **told})
         return
     session.screen.data(up.url)
     session.screen.say("up.ready", url=up.url, file=session.settings.home / "token")
     elsewhere = _from_elsewhere(up.url, host or session.settings.host)
     if elsewhere:
         session.screen.say("up.elsewhere", url=elsewhere, file=session.settings.home / "token")
-    if ray:
-        _tell_ray(session, address)
+    if head:
+        _tell_ray(session, head)
 
 
 def _bring_up(session: Session, host: str, port: int | None, rotate: bool) -> "Up":
@@ -44,7 +46,7 @@ def _bring_up(session: Session, host: str, port: int | None, rotate: bool) -> "U
     return bring_up(session.settings, host, port, rotate=rotate)
 
 
-def _with_ray(session: Session, host: str, port: int | None, rotate: bool) -> "tuple[Up, str]":
+def _with_ray(session: Session, host: str, port: int | None, rotate: bool) -> "tuple[Up, Head]":
     """Start a head, then a server that uses it; a head that no server would use is ended."""
     from danlu.client.background import bring_down
     from danlu.errors import DanluError
@@ -61,19 +63,21 @@ def _with_ray(session: Session, host: str, port: int | None, rotate: bool) -> "t
         if before is None:
             stop_head(settings)
         raise
-    return up, head.address
+    return up, head
 
 
-def _tell_ray(session: Session, address: str) -> None:
+def _tell_ray(session: Session, head: "Head") -> None:
     from danlu.executors.ray.access import token_file
 
     nodes = len(session.client.capacity()["nodes"])
     file = token_file(session.settings)
-    session.screen.say("up.ray", address=address, nodes=nodes, file=file)
-    if address.startswith("127."):
+    session.screen.say("up.ray", address=head.address, nodes=nodes, file=file)
+    if head.dashboard:
+        session.screen.say("up.ray_dashboard", url=head.dashboard)
+    if head.address.startswith("127."):
         session.screen.say("up.ray_alone")
     else:
-        session.screen.say("up.ray_join", address=address, version=__version__)
+        session.screen.say("up.ray_join", address=head.address, version=__version__)
 
 
 def _from_elsewhere(url: str, host: str) -> str:

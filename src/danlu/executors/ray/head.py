@@ -1,6 +1,6 @@
 """A Ray head of our own: started by ``danlu up --ray``, ended by ``danlu down``.
 
-``home/ray/`` holds its address, its token and what it printed. The files of Ray itself lie in a
+``home/ray/`` holds its addresses, its token and what it printed. The files of Ray itself lie in a
 folder with a short path, because sockets are among them.
 """
 
@@ -11,15 +11,14 @@ import os
 import secrets
 import shutil
 import signal
-import socket
-import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from danlu.errors import Refused, Unavailable
+from danlu.errors import Refused
+from danlu.executors.capacity import machine_capacity
 from danlu.executors.ray.access import (
     check_installed,
     head_file,
@@ -27,19 +26,16 @@ from danlu.executors.ray.access import (
     ray_environment,
     token_file,
 )
+from danlu.executors.ray.head_address import find_doors, host_of
+from danlu.executors.ray.head_process import BadLuck, end_rest, has_dashboard, spawn
+from danlu.job import cards
 from danlu.settings import Settings, runtime_folder
 from danlu.storage.cluster import jobs_place
 from danlu.taskdir.process import started
 
-_PORT = 6379
-_PATIENCE = 120.0
-_TRIES = 3
-_DOUBT = 20.0  # seconds in which Ray must have seen that one of its processes has ended
-# Ray gives its own processes 30 seconds, which a busy machine may not have, and ends with them.
-_STARTED, _TOO_LATE, _BROKEN = b"Ray runtime started", b"timed out", b"exited unexpectedly"
 RAY = (sys.executable, "-m", "ray.scripts.scripts")
+_TRIES = 3
 _LEAVING = 15.0
-LOOPBACK = "127.0.0.2"  # not 127.0.0.1: Ray makes another address of that
 
 
 @dataclass(frozen=True)
@@ -48,6 +44,7 @@ class Head:
     pid: int
     began: int  # clock ticks since boot: with it the process is known for the same
     folder: str
+    dashboard: str = ""  # its URL on this machine; empty where it did not come up
 
     @property
     def alive(self) -> bool:
@@ -58,8 +55,9 @@ def head_of(settings: Settings) -> Head | None:
     """Return the head that was started for this home, be it that it has died since."""
     try:
         told = json.loads(head_file(settings).read_bytes())
-        return Head(**{name: told[name] for name in ("address", "pid", "began", "folder")})
-    except (OSError, ValueError, KeyError, TypeError):
+        wanted = {name: told[name] for name in ("address", "pid", "began", "folder")}
+        return Head(**wanted, dashboard=told.get("dashboard", ""))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -82,20 +80,13 @@ def start_head(settings: Settings, host: str, command: Sequence[str] = RAY) -> H
     before = head_of(settings)
     if before is not None and before.alive:
         return before
-    address = host_of(host)
-    port = _port(address, before)
-    folder = runtime_folder(os.environ) / f"ray-{_name(settings)}"
     _make_token(settings)
     for tries_left in reversed(range(_TRIES)):
-        _end_rest(folder)
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(mode=0o700, parents=True)
         try:
-            head = _spawn(command, settings, address, port, folder)
+            head = _start(settings, host, before, command)
             break
-        except Unavailable:
-            said = _log(settings).read_bytes()
-            if not tries_left or not (_TOO_LATE in said or _BROKEN in said):
+        except BadLuck:
+            if not tries_left:
                 raise
     _write(head_file(settings), json.dumps(asdict(head)))
     return head
@@ -116,119 +107,52 @@ def stop_head(settings: Settings, *, for_good: bool = True) -> bool:
         while head.alive and time.monotonic() < until:
             time.sleep(0.05)
     folder = Path(head.folder)
-    _end_rest(folder)
+    end_rest(folder)
     shutil.rmtree(folder, ignore_errors=True)
     if for_good:
         head_file(settings).unlink(missing_ok=True)
     return True
 
 
-def host_of(host: str) -> str:
-    """Return the address of a head for what ``danlu up`` was told to listen on."""
-    if host in ("localhost", "::1") or host.startswith("127."):
-        return host if host.startswith("127.") and host != "127.0.0.1" else LOOPBACK
-    if host not in ("0.0.0.0", "::"):
-        return host
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing: only asks the kernel for the way
-            return str(probe.getsockname()[0])
-        except OSError:
-            return LOOPBACK
+def _start(settings: Settings, host: str, before: Head | None, command: Sequence[str]) -> Head:
+    doors = find_doors(host_of(host), *((before.address, before.dashboard) if before else ("", "")))
+    folder = runtime_folder(os.environ) / f"ray-{_name(settings)}"
+    end_rest(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True)
+    options = ["--head", "--block", "--disable-usage-stats", f"--temp-dir={folder}"]
+    options.append("--log-color=false")  # its last line is told when it does not start
+    log = settings.home / "ray" / "head.log"
+    pid = spawn(
+        [*command, "start", *options, *doors.options, *_room(settings)],
+        folder,
+        log,
+        _environment(settings),
+    )
+    dashboard = doors.dashboard if has_dashboard(log) else ""
+    return Head(doors.address, pid, started(pid) or 0, str(folder), dashboard)
 
 
-def _port(host: str, before: Head | None) -> int:
-    """Return the port of the head before this one, so that its nodes and jobs find the new one."""
-    wanted = int(before.address.rpartition(":")[2]) if before else _PORT
-    for port in (wanted, 0):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            with contextlib.suppress(OSError):
-                probe.bind((host, port))
-                return int(probe.getsockname()[1])
-    raise Refused(f"A Ray head cannot listen at {host!r}: it is no address of this machine.")
-
-
-def _log(settings: Settings) -> Path:
-    return settings.home / "ray" / "head.log"
-
-
-def _spawn(command: Sequence[str], settings: Settings, host: str, port: int, folder: Path) -> Head:
-    options = ["--head", "--block", "--disable-usage-stats", f"--node-ip-address={host}"]
-    options += [f"--port={port}", "--dashboard-host=127.0.0.1", f"--temp-dir={folder}"]
-    # Any port: that of another cluster of this machine would leave ours without `ray job submit`.
-    options.append("--dashboard-agent-listen-port=0")
+def _room(settings: Settings) -> list[str]:
+    """Return what this machine gives out, in Ray's words; what is not set, Ray finds out."""
+    options = []
     if settings.cpus:
-        options.append(f"--num-cpus={int(settings.cpus)}")
-    if settings.gpus == "none":
-        options.append("--num-gpus=0")
-    log = _log(settings)
-    with open(log, "wb") as output:
-        process = subprocess.Popen(
-            [*command, "start", *options],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            cwd="/",
-            env={**os.environ, **ray_environment(own_token(settings))},
-            start_new_session=True,
-        )
-    head = Head(f"{host}:{port}", process.pid, started(process.pid) or 0, str(folder))
-    if not _stays(process, log):
-        process.kill()
-        process.wait()
-        _end_rest(folder)
-        raise Unavailable(f"The Ray head did not start: {_last_line(log)}", hint=f"See {log}")
-    return head
+        options.append(f"--num-cpus={max(1, int(settings.cpus))}")  # Ray counts whole ones
+    if settings.memory:
+        options.append(f"--memory={settings.memory}")
+    if settings.gpus != "auto":
+        options.append(f"--num-gpus={len(_cards(settings))}")
+    return options
 
 
-def _stays(process: "subprocess.Popen[bytes]", log: Path) -> bool:
-    """Tell whether a head comes up, and does not go at once with a process that had no time to.
-
-    Ray looks for those only when it has said that it is up.
-    """
-    until, doubted = time.monotonic() + _PATIENCE, False
-    while time.monotonic() < until:
-        lost = _has_lost_a_child(process.pid)
-        said = log.read_bytes()
-        if _BROKEN in said or process.poll() is not None:
-            return False
-        if _STARTED in said and not doubted:
-            if not lost:
-                return True
-            until, doubted = time.monotonic() + _DOUBT, True
-        time.sleep(0.1)
-    return doubted
+def _cards(settings: Settings) -> tuple[str, ...]:
+    return machine_capacity(settings).gpus
 
 
-def _has_lost_a_child(pid: int) -> bool:
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError, IndexError):
-            fields = Path("/proc", name, "stat").read_bytes().rsplit(b")", 1)[1].split()
-            if fields[0] == b"Z" and int(fields[1]) == pid:
-                return True
-    return False
-
-
-def _last_line(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return lines[-1][:400] if lines else "it said nothing"
-
-
-def _end_rest(folder: Path) -> None:
-    """Kill what is left of the processes of a head that was killed itself."""
-    for pid in _of(folder):
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def _of(folder: Path) -> Iterator[int]:
-    """Yield the processes that were started with a folder of ours in their arguments."""
-    wanted = os.fsencode(folder) + b"/"
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            if wanted in Path("/proc", name, "cmdline").read_bytes() and int(name) != os.getpid():
-                yield int(name)
+def _environment(settings: Settings) -> dict[str, str]:
+    """Return the variables of a head; of the cards it sees only those that are given out."""
+    own = {**os.environ, **ray_environment(own_token(settings))}
+    return own if settings.gpus == "auto" else {**own, cards.NAME: ",".join(_cards(settings))}
 
 
 def _make_token(settings: Settings) -> None:
