@@ -1,5 +1,6 @@
 """The same scripts in a process of their own and in a fork of a waiting one."""
 
+import contextlib
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from danlu.taskdir.process import started
 CODE = "/home/ma-user/modelarts/user-job-dir/code"
 PROBE = Path(__file__).with_name("warm_probe.py")
 ENVIRONMENT = {"DANLU_TENSORFLOW": "1.15.5", "DANLU_CODE": CODE, "HOME": "/home/ma-user"}
+UNHEARD = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 WARM = "[danlu] started warm: TensorFlow was loaded already\n"
 Until = Callable[..., None]
 BEST = "root" if os.geteuid() == 0 else "user"
@@ -47,7 +49,8 @@ class Home:
         """Wish for a process, as the first task does, and wait until it listens."""
         bench = self.bench()
         bench.run(plan(bench, "print('hello')"))
-        self.waiting.tend()
+        with deaf():
+            self.waiting.tend()
         (process,) = self.waiting.processes()
         self.pid = process.pid
         deadline = time.monotonic() + 240
@@ -55,6 +58,19 @@ class Home:
             assert process.poll() is None, [p.read_text() for p in self.warm.glob("warm/*.log")]
             assert time.monotonic() < deadline, "it does not listen"
             time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def deaf() -> Iterator[None]:
+    """Be as a server that nohup started, in the background of a script, with a signal blocked."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in UNHEARD}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +182,11 @@ ENDS = {
     "SIGABRT": "import os; os.abort()",
     "a crash": "import ctypes; ctypes.string_at(0)",
     "an end of its own": "import atexit; atexit.register(print, 'bye'); print('hello')",
+    "unheard signals": """
+        import signal
+        print(*(signal.Signals(n).name for n in range(1, 32) if signal.getsignal(n) == 1))
+        print(signal.getsignal(signal.SIGINT), signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+        """,
     "a thread": """
         import threading, time
         threading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start()
@@ -201,7 +222,10 @@ ENDS = {
 }
 
 
-QUICK = ("a code", "an error", "SIGKILL", "SIGTERM", "a fork", "a program", "spawned workers")
+QUICK = (
+    *("a code", "an error", "SIGKILL", "SIGTERM", "unheard signals"),
+    *("a fork", "a program", "spawned workers"),
+)
 
 
 @pytest.mark.timeout(180)

@@ -8,7 +8,6 @@ safe then, and costs a tenth of a fresh Python. Every further one is a fresh pro
 import contextlib
 import fcntl
 import os
-import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import danlu
 from danlu.agent import sandbox
 from danlu.agent.cgroup import ControlGroup
-from danlu.agent.sandbox import ORDER, TROUBLE, Ground
+from danlu.agent.sandbox import ORDER, RESET, TROUBLE, Ground
 from danlu.taskdir.process import MARK, look_at
 
 SOURCE = Path(danlu.__file__).parents[1]
@@ -24,7 +23,6 @@ SOURCE = Path(danlu.__file__).parents[1]
 _ENTER = (
     "import sys; sys.path.insert(0, sys.argv[1]); from danlu.agent.sandbox import enter; enter()"
 )
-_RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ def _spawned(mark: str) -> Door:
         {MARK: mark},
         file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in ends.moves],
         setsigmask=[],
-        setsigdef=_RESET,
+        setsigdef=RESET,
     )
     return ends.door(pid)
 
@@ -146,9 +144,7 @@ def _forked(group: ControlGroup | None) -> Door:
 def _go_in(ends: _Ends, group: ControlGroup | None) -> None:
     """Be on the other side of the pipes, with no other file open, and wait for the order."""
     try:
-        for number in _RESET:
-            signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        sandbox.hear_signals()
         for source, target in ends.moves:
             os.dup2(source, target)
         os.closerange(TROUBLE + 1, max(map(int, os.listdir("/proc/self/fd"))) + 1)

@@ -19,6 +19,7 @@ from danlu.agent import kernel, landlock
 from danlu.agent.root import Overlay, Root, furnish, lay_ground
 
 ORDER, TROUBLE = 3, 4  # descriptors
+RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 _OOM_SCORE = "300"  # the script goes before the agent that must tell of it
 
 
@@ -75,6 +76,13 @@ def enter() -> None:
     except Exception as error:
         os.write(TROUBLE, f"! {error}\n".encode(errors="replace"))
         os._exit(125)
+
+
+def hear_signals() -> None:
+    """Be deaf to none, however the server was started: nohup, for one, has SIGHUP ignored."""
+    for number in RESET:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def move(

@@ -13,7 +13,7 @@ import socket
 from pathlib import Path
 
 from danlu.agent import kernel
-from danlu.agent.sandbox import Order
+from danlu.agent.sandbox import Order, hear_signals
 from danlu.taskdir import warm
 from danlu.taskdir.process import MARK
 from danlu_runtime.warm import image
@@ -70,9 +70,17 @@ def _listen(folder: Path, key: str) -> socket.socket:
     return listening
 
 
+def hear_as_started() -> None:
+    """Hear signals as a Python that a door has started does, whatever the server was deaf to."""
+    hear_signals()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # Python does so itself
+
+
 def _hear(connection: socket.socket) -> tuple[Order, list[int]]:
     """Become the parent of a script, and return what it shall be; leave where nobody says so."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    hear_as_started()
     os.setsid()
     kernel.become_subreaper()
     connection.settimeout(_PATIENCE)
