@@ -1,6 +1,6 @@
 import pytest
 
-from danlu.job.state import Reason
+from danlu.job.state import JobState, Reason
 
 
 def ended(house, request_of, reason):
@@ -58,9 +58,29 @@ def test_what_a_killed_server_left_undone_is_done_by_the_next(house, request_of)
     house.supervisor.close()
     house.supervisor.run()
     house.assemble()
-    house.supervisor._tidy_after_crash()
+    house.supervisor._tidying.after_crash()
 
     assert house.executor.cleared == [job.id]
+    assert house.executor.held() == []
+
+
+def test_a_job_that_waits_for_its_retry_holds_no_room_though_the_server_was_killed(
+    house, request_of
+):
+    """Others run meanwhile; and a port that was taken is not the one it is given again."""
+    job = house.service.submit(request_of)
+    house.tick()
+    house.executor.lose(job.id, 1, "worker-0")
+    release, house.executor.release = house.executor.release, _dies
+    with pytest.raises(SystemExit):
+        house.tick()
+    house.executor.release = release
+    assert house.service.get(job.id).state is JobState.QUEUED
+    assert house.executor.held() == [job.id]
+
+    house.assemble()
+    house.supervisor._tidying.after_crash()
+
     assert house.executor.held() == []
 
 

@@ -66,7 +66,7 @@ class Server:
     def move(self):
         fence = self.sharing.begin()
         if fence is not None and fence != getattr(self, "tidied", None):
-            self.supervisor._tidy_after_crash()
+            self.supervisor._tidying.after_crash()
             self.tidied = fence
         if fence is not None:
             self.supervisor.tick()
@@ -367,7 +367,7 @@ def test_secrets_that_come_while_a_server_tidies_up_are_kept(one, town, request_
         patch.setattr(one.service, "_wake", lambda: None)
         jobs.append(one.service.submit(request_of, secrets={"KEY": "canary"}))
         patch.setattr(town.records, "living", lambda: living)  # looked a moment before
-        one.supervisor._tidy_after_crash()
+        one.supervisor._tidying.after_crash()
 
     one.tick()
 

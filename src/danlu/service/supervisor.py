@@ -25,6 +25,7 @@ from danlu.service.keys import SecretFiles
 from danlu.service.planning import roles_of, tasks_of
 from danlu.service.retrying import delay
 from danlu.service.sharing import Alone, Sharing, Turn
+from danlu.service.tidying import Tidying
 from danlu.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class Supervisor:
         self._ending = ending
         self._sharing = sharing or Alone()
         self._forsaken = Forsaken(executor, ending, self._sharing)
+        self._tidying = Tidying(records, executor, secrets, ending, self._forsaken, self._sharing)
         self._clock = clock
         self._woken = threading.Event()
         self._closed = False
@@ -89,7 +91,7 @@ class Supervisor:
             try:
                 fence = self._sharing.begin()
                 if fence is not None and fence != tidied:
-                    self._tidy_after_crash()
+                    self._tidying.after_crash()
                     tidied = fence
                 pause = _LEASELESS if fence is None else self.tick()
             except Unavailable as error:
@@ -112,7 +114,7 @@ class Supervisor:
             room = self._advance_safely(job) and room
         self._forsaken.end()
         if self._ending.keep_house() and self._sharing.name:
-            self._tidy_after_crash()  # jobs that were here may have ended elsewhere
+            self._tidying.after_crash()  # jobs that were here may have ended elsewhere
         return self._pause(jobs)
 
     def _pause(self, jobs: Sequence[Job]) -> float:
@@ -282,14 +284,6 @@ class Supervisor:
         if self._untold:
             self._untold = False
             self._changed()
-
-    def _tidy_after_crash(self) -> None:
-        """Give back what jobs held whose end was recorded and not yet acted upon."""
-        living = {job.id: job for job in self._records.living()}
-        for job_id in {*self._executor.held(), *self._executor.scratch()} - living.keys():
-            self._ending.after_crash(job_id)
-        self._secrets.drop_all_but(living)
-        self._forsaken.find(living.values())
 
 
 def _why(job: Job) -> str:
