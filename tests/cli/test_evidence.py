@@ -7,10 +7,8 @@ from danlu.cli.evidence import Evidence, Seen, find, in_text
 from danlu.cli.sight import look
 from danlu.errors import Refused
 
-FOUR = "\n".join(
-    f"def {name}(): pass"
-    for name in ("model_fn", "train_input_fn", "eval_input_fn", "serving_input_receiver_fn")
-)
+NAMES = ("model_fn", "train_input_fn", "eval_input_fn", "serving_input_receiver_fn")
+FOUR = "\n".join(f"def {name}(): pass" for name in NAMES)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +26,12 @@ FOUR = "\n".join(
         (FOUR.replace("model_fn", "keras_model_fn"), ["modelmaker"]),
         (FOUR.replace("model_fn", "estimator_fn").replace("_receiver", ""), ["modelmaker"]),
         (FOUR.replace("def model_fn", "def my_model_fn"), []),
+        (FOUR.replace("def train_input_fn(): pass", "train_input_fn = rows(True)"), ["modelmaker"]),
+        (FOUR.replace("def model_fn(): pass", "from net import model_fn"), ["modelmaker"]),
+        ("from all_of_it import (\n    " + ",\n    ".join(NAMES) + ",\n)", ["modelmaker"]),
+        (FOUR + "\nif model_fn == 1: pass", ["modelmaker"]),
+        (FOUR + "\ntf.estimator.train_and_evaluate(estimator, train, evaluate)", []),
+        (FOUR + "\nestimator.train(input_fn=lambda: train_input_fn(a, b), steps=10)", []),
         ("def model_fn(): pass", []),
         ("mox.run(x)\nos.environ['TM_HPS']", ["dls", "ti"]),
     ],
@@ -39,6 +43,25 @@ def test_signs_of_a_service(text, dialects):
 def seen(**texts):
     named = {name.replace("__", "/") + ".py": text for name, text in texts.items()}
     return Seen(frozenset(named), named)
+
+
+def test_a_file_that_lacks_one_of_the_functions_is_still_seen_for_what_it_is():
+    three = FOUR.replace("def eval_input_fn", "def evaluate_input_fn")
+
+    found = find(seen(model=three), "model.py")
+
+    assert found.dialect == "modelmaker"
+    assert "model_fn, train_input_fn, serving_input_receiver_fn" in found.why
+
+
+@pytest.mark.parametrize(
+    "rest",
+    ["if __name__ == '__main__':\n    tf.app.run()", "main()", "model.fit(train_input_fn())"],
+)
+def test_parts_that_a_script_uses_itself_are_no_sign(rest):
+    code = FOUR.replace("def eval_input_fn", "def evaluate") + "\n" + rest
+
+    assert find(seen(train=code), "train.py").dialect == "modelarts"
 
 
 def test_a_tie_names_both():

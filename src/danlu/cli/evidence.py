@@ -26,6 +26,9 @@ _VARIABLE = re.compile(
     r"\b[TS]M_(?:MODEL_DIR|OUTPUT\w*|INPUT\w*|CHANNEL\w*|HPS?\w*|HOSTS|CURRENT_HOST|NUM_[GC]PUS"
     r"|USER_\w+|TRAINING_ENV|MODULE_\w+)\b"
 )
+# A file that trains by itself only shares the names: the usual ones of an Estimator's parts.
+_TRAINS = re.compile(r"\btrain_and_evaluate\s*\(|\.train\s*\(\s*(?:input_fn|lambda)\b")
+_RUNS = re.compile(r"\b__main__\b|\bmain\s*\(|\.(?:fit|run|train|train_on_batch)\s*\(")
 _MOX_RUN = re.compile(r"\bmox(?:ing(?:\.tensorflow)?)?\.run\s*\(")
 
 
@@ -52,6 +55,9 @@ def find(seen: Seen, entry: str) -> Evidence:
     found = {name: say("dialect.because", entry=entry, sign=sign) for name, sign in signs.items()}
     if not found and seen.around:
         found = _around(seen, entry)
+    if not found and (some := _some_of_four(seen.texts.get(entry, ""))):
+        sign = say("dialect.sign.some_functions", names=", ".join(some))
+        found = {"modelmaker": say("dialect.because", entry=entry, sign=sign)}
     if len(found) > 1:
         (one, first), (other, second) = list(found.items())[:2]
         raise Refused(
@@ -82,7 +88,7 @@ def in_text(text: str) -> Mapping[str, str]:
     """Return dialect and sign for every service the text of a script points to."""
     code = _COMMENT.sub("", text)
     signs = {}
-    if has_four(code):
+    if has_four(code) and not _TRAINS.search(code):
         signs["modelmaker"] = say("dialect.sign.functions")
     if _MOX_RUN.search(code):
         signs["dls"] = "mox.run"
@@ -93,4 +99,25 @@ def in_text(text: str) -> Mapping[str, str]:
 
 def has_four(text: str) -> bool:
     """Tell whether the functions ModelMaker calls are all there."""
-    return all(re.search(rf"(?m)^def {name}\s*\(", text) for name in _FOUR)
+    return len(_of_four(text)) == len(_FOUR)
+
+
+def _some_of_four(text: str) -> list[str]:
+    """Return the functions of a file that has no other use for them: one of the four is missing.
+
+    As a script it would do nothing, and succeed.
+    """
+    code = _COMMENT.sub("", text)
+    found = _of_four(code)
+    return found if len(found) > 1 and not (_TRAINS.search(code) or _RUNS.search(code)) else []
+
+
+def _of_four(text: str) -> list[str]:
+    """Return the names that are defined, assigned or imported at the file's outermost level."""
+    found = []
+    for name in _FOUR:
+        imported = rf"from\s[^\n]*\bimport\b(?:\s*\([^)]*|[^\n(]*)\b{name}\b"
+        bound = re.search(rf"(?m)^(?:def {name}\s*\(|{name}\s*=(?!=)|{imported})", text)
+        if bound and (there := re.search(name, bound[0])):
+            found.append(there[0])
+    return found
