@@ -202,6 +202,26 @@ def test_a_lost_task_s_copy_of_an_output_does_not_replace_what_a_peer_wrote_sinc
     assert (out / "checkpoint").read_text() == "step 20"
 
 
+@pytest.mark.parametrize(("attempt", "restore"), [(2, False), (1, True)])
+def test_what_an_agent_was_killed_over_giving_back_is_no_output_of_its_attempt(
+    bench, attempt, restore
+):
+    """Its script has not run: what lies there is older than what a peer has saved since."""
+    out = bench.home / "store/buckets/bucket/out"
+    out.mkdir(parents=True)
+    (out / "checkpoint").write_text("step 20")
+    half = bench.workspace(attempt) / f"root{OUT}"
+    half.mkdir(parents=True)
+    (half / "checkpoint").write_text("step 10")
+    (half / "half-of-a-file").write_text("x")
+    push = (replace(TRAIN_URL, restore=restore),)
+
+    bench.run(bench.plan("pass", attempt=attempt + 1, push=push))
+
+    assert sorted(path.name for path in out.iterdir()) == ["checkpoint"]
+    assert (out / "checkpoint").read_text() == "step 20"
+
+
 def test_outputs_are_mirrored_while_the_script_runs(bench, until):
     files = bench.plan(
         f"import time\nopen('{OUT}/ckpt', 'w').write('1')\ntime.sleep(60)", push=(TRAIN_URL,)

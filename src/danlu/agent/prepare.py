@@ -8,7 +8,7 @@ from danlu.agent.ending import Ending
 from danlu.agent.fetch import Fetcher
 from danlu.agent.pump import JobLog
 from danlu.agent.report import Reporter
-from danlu.agent.restore import Restorer
+from danlu.agent.restore import Restorer, begins_with_earlier
 from danlu.agent.stage import code_folder
 from danlu.agent.workspace import HOSTS, Workspace
 from danlu.job.plan import Push
@@ -37,7 +37,7 @@ def prepare(
     Fetcher(settings, workspace, report, job_log).bring(ending)
     report.begin("prepare")
     known: dict[str, Manifest] = {}
-    if any(task.attempt > 1 or item.restore for item in task.command.push):
+    if begins_with_earlier(task, task.attempt):
         known = Restorer(stores, workspace, report, job_log).restore(ending)
     for path in (*task.command.folders, *(item.path for item in task.command.push)):
         workspace.host(path).mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from danlu.agent.pump import JobLog
 from danlu.agent.report import Reporter, show_size
 from danlu.agent.workspace import Workspace
 from danlu.errors import NotFound
-from danlu.job.plan import Push
+from danlu.job.plan import Push, Task
 from danlu.job.wire import from_wire, to_wire
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ log = logging.getLogger(__name__)
 
 _TIMES = 5
 _GIVEN = "given.json"
+
+
+def begins_with_earlier(task: Task, attempt: int) -> bool:
+    """Tell whether an attempt of a task is given outputs that were there before it."""
+    return any(attempt > 1 or item.restore for item in task.command.push)
 
 
 class Restorer:
@@ -63,6 +68,9 @@ class Restorer:
         if mark.exists() or not mark.parent.is_dir():
             return
         given = self._given(attempt)
+        if given is None:
+            log.info("nothing to salvage: its script has not run attempt=%s", attempt)
+            return
         for item in self._mirrored():
             folder = workspace.earlier(item.path, attempt)
             if folder.is_dir():
@@ -83,14 +91,22 @@ class Restorer:
         fresh.write_text(json.dumps(to_wire(known)), encoding="utf-8")
         os.replace(fresh, folder / _GIVEN)
 
-    def _given(self, attempt: int) -> "dict[str, Manifest]":
+    def _given(self, attempt: int) -> "dict[str, Manifest] | None":
+        """Return what an attempt began with; None where its agent was killed over giving it that.
+
+        Then half of it may lie there, and nothing of the script's own.
+        """
         from danlu.storage.manifest import Manifest
 
+        if not begins_with_earlier(self._workspace.task, attempt):
+            return {}
         try:
             data = json.loads((self._own_folder(attempt) / _GIVEN).read_bytes())
             return {what: from_wire(Manifest, each) for what, each in data.items()}
+        except FileNotFoundError:
+            return None
         except (OSError, ValueError, TypeError, AttributeError):
-            return {}  # it was given nothing, or the disk was full: all of it is its own
+            return {}  # of a machine that has crashed: all that lies there may be its own
 
     def _mirrored(self) -> list[Push]:
         return [item for item in self._workspace.task.command.push if not item.pack]
