@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from danlu.errors import DanluError, StorageError
 from danlu.storage import paths
 from danlu.storage.api import Entry
-from danlu.storage.inside import DISK_FULL
+from danlu.storage.inside import DISK_FULL, write_from
 from danlu.storage.local import FileStorage
 from danlu.storage.locate import Location
 from danlu.storage.names import temporary
@@ -158,8 +158,7 @@ def _download(start: Side, entry: Entry, target: str) -> None:
                 Pour(cast("Streaming", storage), entry).pour(file.fileno())
             else:
                 with storage.open(entry.key) as source:
-                    shutil.copyfileobj(source, file, _CHUNK)
-                file.flush()
+                    write_from(file.fileno(), source)
             size = os.fstat(file.fileno()).st_size
         if size != entry.size:
             raise StorageError(f"Of {entry.key!r}, {size} of {entry.size} bytes came.")
