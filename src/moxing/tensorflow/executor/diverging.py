@@ -13,17 +13,20 @@ from moxing.tensorflow.executor.parts import Moment, Part
 _LOSS = "loss/"  # before the numbers of losses that are not printed, among the values of a step
 _TRY = (
     "Try a smaller learning rate or --gradient_clip_type=norm --gradient_clip=5, and keep tf.log "
-    "and divisions from 0. What was saved before is kept: a run with the same log_dir goes on "
-    "from there."
+    "and divisions from 0."
 )
+_KEPT = "What was saved before is kept: a run with the same log_dir goes on from there."
 
 
 class Diverged(tf.train.NanLossDuringTrainingError):
-    """What the estimator's NanTensorHook raises, with a sentence of its own."""
+    """What the estimator's NanTensorHook raises, with a sentence of its own.
 
-    def __init__(self, sentence: str) -> None:
+    ``kept``: this run, or one it goes on from, has saved checkpoints.
+    """
+
+    def __init__(self, sentence: str, kept: bool) -> None:
         super().__init__(sentence)
-        self._sentence = sentence
+        self._sentence = " ".join([sentence, _TRY, *([_KEPT] if kept else [])])
 
     def __str__(self) -> str:
         return self._sentence
@@ -74,8 +77,9 @@ class Losses(Part):
     a loss that is infinite is told once: the values may be sound, and the next step tells.
     """
 
-    def __init__(self, names: Mapping[str, str], usual: Sequence[str]) -> None:
+    def __init__(self, names: Mapping[str, str], usual: Sequence[str], saver: Any) -> None:
         self._names = names
+        self._saver = saver
         self._columns = [list(usual).index(key) for key in names]
         self._seen = -1  # the last step that was looked at
         self._told = False
@@ -101,7 +105,8 @@ class Losses(Part):
         names = list(self._names.values())
         for position, column in np.argwhere(np.isnan(losses)):
             raise Diverged(
-                f"The loss '{names[column]}' became NaN at step {first + position}. {_TRY}"
+                f"The loss '{names[column]}' became NaN at step {first + position}.",
+                kept=bool(self._saver.last_checkpoints),
             )
         position, column = np.argwhere(np.isinf(losses))[0]
         if not self._told:
@@ -114,7 +119,8 @@ class Losses(Part):
 class Weights:
     """Tells before they are saved whether what is trained is still made of numbers."""
 
-    def __init__(self, variables: Sequence[Any]) -> None:
+    def __init__(self, variables: Sequence[Any], saver: Any) -> None:
+        self._saver = saver
         self._variables = [each for each in variables if each.dtype.is_floating]
         self._finite = [_is_finite(each) for each in self._variables]
         self._at_first: list[bool] = []
@@ -135,7 +141,8 @@ class Weights:
             more = f" and {len(spoiled) - 1} more" if len(spoiled) > 1 else ""
             raise Diverged(
                 f"The values of '{spoiled[0]}'{more} became NaN or infinite before step "
-                f"{global_step}: they are not saved. {_TRY}"
+                f"{global_step}: they are not saved.",
+                kept=bool(self._saver.last_checkpoints),
             )
 
 

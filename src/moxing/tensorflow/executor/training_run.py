@@ -213,7 +213,7 @@ def _parts(
     parts: list[Part] = [_Beginning(request, start), *left_over(built.model.left_over)]
     if request.log_every:
         parts.append(TrainingLines(request.log_every, Speed(request.batch_size, placed.clones)))
-    parts.append(Losses(built.losses, list(built.usual)))
+    parts.append(Losses(built.losses, list(built.usual), saver))
     if request.output_fn is not None:
         if request.output_every and built.model.first.output_info:
             per_clone = [spec.output_info for spec in built.model.specs]
@@ -246,7 +246,7 @@ def _kept(request: Request, built: _Built, saver: Any, found: Any) -> list[Part]
         merged = tf.summary.merge(drawn) if drawn else None
         parts.append(Summaries(request.summary_every, writer, merged, _number(built.rate)))
     resumes = found is not None and found.resumes
-    weights = Weights(tf.trainable_variables())
+    weights = Weights(tf.trainable_variables(), saver)
     often = (request.save_steps, request.save_seconds)
     parts.append(Saving(saver, request.log_dir, *often, resumes, weights))
     return parts

@@ -44,6 +44,25 @@ def test_a_loss_that_becomes_nan_ends_the_training_at_its_step(
     assert any("step: 20(" in line for line in said())
 
 
+@pytest.mark.parametrize("saves", [True, False], ids=["saved", "nothing saved"])
+def test_what_was_saved_is_told_of_where_something_was(program, tf, sound_until, saves, tmp_path):
+    program.spec = lambda loss, **_: {"loss": sound_until(3, loss)}
+
+    with pytest.raises(tf.train.NanLossDuringTrainingError) as raised:
+        program.run(
+            log_dir=str(tmp_path), max_number_of_steps=30, save_model_steps=2 if saves else None
+        )
+
+    assert str(raised.value).endswith("goes on from there." if saves else "divisions from 0.")
+
+
+def test_without_a_log_dir_a_lost_training_does_not_speak_of_one(program, tf, sound_until):
+    program.spec = lambda loss, **_: {"loss": sound_until(3, loss)}
+
+    with pytest.raises(tf.train.NanLossDuringTrainingError, match="^(?!.*log_dir)"):
+        program.run(max_number_of_steps=30)
+
+
 def test_a_loss_that_is_not_printed_is_watched(program, tf, either_way, sound_until):
     program.spec = lambda loss, **_: {"loss": sound_until(3, loss), "log_info": {"other": loss}}
 
