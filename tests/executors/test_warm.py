@@ -96,6 +96,22 @@ def test_one_is_started_at_a_time_and_no_more_than_asked_for(pool: Callable[...,
     assert made.running() == ["three", "two"]
 
 
+def test_one_that_still_loads_for_a_killed_server_is_not_in_the_way_of_the_next(
+    pool: Callable[..., Pool], tmp_path: Path
+) -> None:
+    """Keras writes into its home while it is loaded, and the file is removed after that."""
+    tells = f'#!/bin/sh\nmkdir -p "$HOME"\necho "$HOME" >> {tmp_path}/homes\nexec sleep 1000\n'
+    (told := tmp_path / "homes").touch()
+    for servers in (1, 2):
+        pool(1).begins("one", tells)
+        eventually(lambda: len(told.read_text().split()) == servers)  # noqa: B023
+
+    first, second = told.read_text().split()
+    assert first != second
+    assert not Path(first).exists()  # nobody else would remove it
+    assert Path(second).is_dir()
+
+
 def test_nothing_is_started_where_memory_is_short(pool: Callable[..., Pool]) -> None:
     made = pool(1, NEEDED - 1)
     made.wish("one")

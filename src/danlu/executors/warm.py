@@ -6,6 +6,7 @@ waits for it. A process leaves when we do, however we do; tasks it was used for 
 
 import logging
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ log = logging.getLogger(__name__)
 
 NEEDED = 2 * GiB  # of free memory; one process takes a quarter of a GiB of its own
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_HOME = "home-{}"  # while it loads; it removes that itself
 _STALE = 3600.0  # seconds after which a wish is forgotten
 _PATIENCE = 5.0  # seconds for the kernel to end one; tasks are not started meanwhile
 _LOYAL = 300.0  # seconds in which a process that was of use is not given up for another
@@ -50,6 +52,8 @@ class WaitingProcesses:
         self._leaving: list[subprocess.Popen[bytes]] = []
         self._failed: set[str] = set()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for home in self._folder.glob(_HOME.format("*")):  # of those who loaded when all was killed
+            shutil.rmtree(home, ignore_errors=True)
 
     def tend(self) -> None:
         """Start what is wished for, at most one at a time, and end what no longer is."""
@@ -111,7 +115,8 @@ class WaitingProcesses:
             cwd="/",
             env={
                 "PATH": os.environ.get("PATH") or _PATH,
-                "HOME": str(self._folder / f"{key}.home"),
+                # Of its own: another may still be loading for a server that was killed.
+                "HOME": str(self._folder / _HOME.format(secrets.token_hex(4))),
                 **wanted.env,
             },
             start_new_session=True,

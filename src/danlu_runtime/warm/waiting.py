@@ -28,11 +28,13 @@ _IDLE = 1800.0  # seconds
 def serve(folder: str, key: str, server: int, recording: Recording, keras: bytes) -> str:
     """Return in the process of a script, with the box of its task; nowhere else."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a keeper ended
+    polled = select.poll()
+    polled.register(server, 0)  # told only that nobody holds the other end
+    if polled.poll(0):
+        os._exit(0)  # the place is that of who waits for the next server
     listening = _listen(Path(folder), key)
     gc.collect()
     gc.freeze()  # a collection in a fork, the one at its end for one, would copy every page
-    polled = select.poll()
-    polled.register(server, 0)  # told only that nobody holds the other end
     polled.register(listening.fileno(), select.POLLIN)
     while True:
         told = [handle for handle, _ in polled.poll(_IDLE * 1000)]

@@ -1,7 +1,9 @@
-"""What a fork of the waiting process has inherited and must not keep."""
+"""The waiting process of a server that was killed, and what its forks must not inherit."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 SHOW = """
 import signal
@@ -34,6 +36,13 @@ sys.stderr.write(open(door.output).read())
 """
 
 
+LATE = """
+import sys
+from danlu_runtime.warm.waiting import serve
+serve(sys.argv[1], sys.argv[2], int(sys.argv[3]), None, b"")
+"""
+
+
 def test_a_warm_script_hears_the_signals_a_cold_one_does_though_the_server_is_deaf() -> None:
     scene = subprocess.run(
         [sys.executable, "-c", SCENE, SHOW], capture_output=True, text=True, timeout=60
@@ -41,3 +50,19 @@ def test_a_warm_script_hears_the_signals_a_cold_one_does_though_the_server_is_de
     warm, cold = scene.stdout, scene.stderr
     assert "'SigBlk': '0x0'" in cold
     assert warm == cold
+
+
+def test_one_that_has_loaded_for_a_killed_server_takes_no_place_from_the_next(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "key.sock").touch()  # of the process that waits for the next server
+    reading, server = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-c", LATE, str(tmp_path), "key", str(server)],
+        pass_fds=[server],
+        timeout=60,
+    )
+    os.close(server)
+    assert done.returncode == 0
+    assert not (tmp_path / "key.sock").is_socket()
