@@ -57,6 +57,47 @@ def test_what_is_there_is_replaced_only_where_asked(
     assert "old.jpg" not in contents(f"{top}/eval")
 
 
+@pytest.mark.parametrize("name", ["photos", "photos/"])
+def test_a_split_never_replaces_the_images_it_is_made_of(source: str, top: str, name: str) -> None:
+    before = contents(source)
+
+    for folder in (source, f"{source}/", f"{source}/roses"):
+        with pytest.raises(ValueError, match="would replace the images it is made of"):
+            split({"eval": 0.2, name: 0.8}, folder, top, overwrite=True)
+
+    assert contents(source) == before
+    assert not file.exists(f"{top}/eval")
+
+
+def test_a_link_to_the_images_is_known_as_one(tmp_path: Path, write_files: Any) -> None:
+    write_files(str(tmp_path / "data"), {"train/roses/1.jpg": ""})
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+
+    with pytest.raises(ValueError, match="would replace the images"):
+        split({"train": 1}, str(tmp_path / "link/train"), f"{tmp_path}/data", overwrite=True)
+
+
+def test_an_old_split_is_kept_where_there_is_nothing_to_split(
+    tmp_path: Path, write_files: Any
+) -> None:
+    write_files(str(tmp_path / "out"), {"train/roses/1.jpg": "old"})
+    (tmp_path / "data").mkdir()
+
+    with pytest.raises(ValueError, match="No images are in the directories"):
+        split({"train": 1}, str(tmp_path / "data"), str(tmp_path / "out"), overwrite=True)
+
+    assert contents(str(tmp_path / "out")) == {"train/roses/1.jpg": "old"}
+
+
+def test_splits_inside_of_the_folder_are_no_classes(source: str) -> None:
+    for overwrite in (False, True):
+        split({"train": 0.8, "eval": 0.2}, source, source, overwrite=overwrite)
+
+    held = {name for name in contents(f"{source}/train") if name != "labels.txt"}
+    assert {name.partition("/")[0] for name in held} == {"roses", "tulips"}
+    assert len(held) == 10
+
+
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [

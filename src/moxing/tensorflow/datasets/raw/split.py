@@ -1,8 +1,9 @@
 """A folder of images split into several, by ratio within each class."""
 
 import logging
+import os
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from moxing.framework import file
 from moxing.tensorflow.datasets.places import is_hidden, is_image, joined
@@ -21,25 +22,52 @@ def split_image_classification_dataset(
 
     The same files always fall into the same split. ``labels.txt`` goes into each. Without
     ``overwrite`` nothing may be in the directories of the splits yet; ``dst_dir`` itself may be
-    there, and may hold ``src_dir``.
+    there, and may hold ``src_dir``. Nothing is removed before all of this is known.
 
     Raises:
         ValueError: the ratios are not between 0 and 1 or their sum is above 1, a split is there
-            already, or ``src_dir`` holds no images.
+            already, or is ``src_dir`` itself, or ``src_dir`` holds no images.
     """
     _check(split_spec, src_dir)
     targets = {name: joined(dst_dir, name) for name in split_spec}
-    for target in targets.values():
-        if file.exists(target):
-            if not overwrite:
-                raise ValueError(
-                    f"{target!r} is there already. Remove it, write another dst_dir, or pass "
-                    "overwrite=True to replace it."
-                )
-            file.remove(target, recursive=True)
-    for name, files in _shares(src_dir, split_spec).items():
+    there = [target for target in targets.values() if _is_to_be_replaced(target, src_dir)]
+    if there and not overwrite:
+        raise ValueError(
+            f"{there[0]!r} is there already. Remove it, write another dst_dir, or pass "
+            "overwrite=True to replace it."
+        )
+    shares = _shares(src_dir, split_spec, [_rest(src_dir, target) for target in targets.values()])
+    for target in there:
+        file.remove(target, recursive=True)
+    for name, files in shares.items():
         file.copy_parallel(src_dir, targets[name], file_list=files)
         log.info("split name=%s files=%d to=%s", name, len(files), targets[name])
+
+
+def _is_to_be_replaced(target: str, src_dir: str) -> bool:
+    """Tell whether a split is there. One that holds the images themselves is never replaced."""
+    if _rest(target, src_dir) is not None:
+        raise ValueError(
+            f"The split {target!r} would replace the images it is made of, those of {src_dir!r}. "
+            "Write another dst_dir, or another name in split_spec."
+        )
+    return file.exists(target)
+
+
+def _rest(folder: str, path: str) -> str | None:
+    """Return a path as seen from a folder that holds it, '' where it is the folder; else None."""
+    outer, inner = _place(folder), _place(path)
+    if outer == inner:
+        return ""
+    return inner.removeprefix(f"{outer}/") if inner.startswith(f"{outer}/") else None
+
+
+def _place(path: str) -> str:
+    """Return where a path leads: links followed, and one store whatever its scheme is called."""
+    scheme, separator, rest = path.rstrip("/").partition("://")
+    if separator and scheme != "file":
+        return f"://{rest}"
+    return os.path.realpath(rest if separator else path)
 
 
 def _check(split_spec: Mapping[str, float], src_dir: str) -> None:
@@ -55,10 +83,14 @@ def _check(split_spec: Mapping[str, float], src_dir: str) -> None:
         raise ValueError(f"src_dir {src_dir!r} is not a directory.")
 
 
-def _shares(src_dir: str, split_spec: Mapping[str, float]) -> dict[str, list[str]]:
+def _shares(
+    src_dir: str, split_spec: Mapping[str, float], splits: Sequence[str | None]
+) -> dict[str, list[str]]:
+    """Return the files of each split; what lies in ``splits``, below ``src_dir``, is none."""
+    own = tuple(f"{split}/" for split in splits if split is not None)
     classes: dict[str, list[str]] = {}
     for path in file.list_directory(src_dir, recursive=True, skip_dir=True):
-        if "/" in path and is_image(path) and not is_hidden(path):
+        if "/" in path and is_image(path) and not is_hidden(path) and not path.startswith(own):
             classes.setdefault(path.partition("/")[0], []).append(path)
     if not classes:
         raise ValueError(f"No images are in the directories of {src_dir!r}.")
