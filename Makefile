@@ -24,7 +24,7 @@ demo: install-tf  ## runs the example of each service that is there, and prints 
 	$(BIN)/danlu demo
 
 test: check install-ray  ## everything but the long tests
-	$(BIN)/pytest -q -m "not long" -n $(JOBS) --dist loadgroup
+	$(BIN)/pytest -q -m "not long" -n $(JOBS)
 
 test-long: install-ray  ## many repetitions, chaos, the wheel in a clean environment; writes docs/design/durability
 	CHAOS_RESULTS=docs/design/durability.json $(BIN)/pytest -q -m long

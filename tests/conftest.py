@@ -10,24 +10,14 @@ from forked import INSIDE, VERSIONS, Template
 from postgres import database as database
 from postgres import postgres as postgres
 from seaweed import seaweed as seaweed
+from together import pytest_collection_modifyitems as pytest_collection_modifyitems
+from together import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
 
 # A test that wants processes with TensorFlow loaded keeps its own.
 os.environ.setdefault("DANLU_WARM", "off")
 
 # Here and not beside each contract: whichever folder is collected first imports it.
 pytest.register_assert_rewrite("danlu.testing")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of a cluster together, and those of a service: two do not fit on two cores."""
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        if item.get_closest_marker("ray"):
-            item.add_marker(pytest.mark.xdist_group("ray"))
-        for service in ("seaweed", "postgres"):
-            if service in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.xdist_group(service))
 
 
 @pytest.fixture(scope="session")
