@@ -68,13 +68,14 @@ def test_every_object_is_asked_for_once(
 
 
 def test_one_thread_has_many_requests_under_way(service: SmallS3, filled: S3Storage) -> None:
+    entries = [(entry.key, entry) for entry in filled.list("tree/")]
     together = threading.Barrier(4)  # nobody is answered before four have asked
     service.faults = [first(4, lambda _: (together.wait(30), None)[1])]
-    entries = [(entry.key, entry) for entry in filled.list("tree/")]
 
     found = {key: bytes(data or b"") for key, _, data in filled.gather(iter(entries), 4)}
 
     assert found == FILES
+    assert not together.broken
 
 
 def test_one_thread_stores_many_at_once(service: SmallS3, storage: S3Storage) -> None:
@@ -84,6 +85,7 @@ def test_one_thread_stores_many_at_once(service: SmallS3, storage: S3Storage) ->
 
     stored = {key: entry for key, entry in storage.scatter(given, 4)}
 
+    assert not together.broken
     assert {entry.etag for entry in stored.values() if entry} == {
         one.etag for one in service.buckets["bucket"].values()
     }
