@@ -21,13 +21,15 @@ FILES = [
 ]
 
 
-def test_the_standard_library_has_nothing_to_repair():
-    looked_at = [path for path in FILES if any(sign in path.read_bytes() for sign in repair.SIGNS)]
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.long)])
+def test_the_standard_library_has_nothing_to_repair(every):
+    signed = [path for path in FILES if any(sign in path.read_bytes() for sign in repair.SIGNS)]
+    looked_at = signed[::every]
 
     changed = [str(path) for path in looked_at if mend(path.read_bytes(), str(path)).changed]
 
     assert changed == []
-    assert len(looked_at) > 50
+    assert len(looked_at) > 50 / every
 
 
 NUMBERS = st.integers(0, 99).map(str)
