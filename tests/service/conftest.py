@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -22,23 +24,21 @@ class House:
     stores: Stores
     secrets: SecretFiles
     now: float = 1_000_000.0
+    through: Callable[[Any], Any] = lambda part: part  # what a server sees of them
 
     def __post_init__(self):
         self.assemble()
 
     def assemble(self):
         """What a new server does with what an old one left."""
-        ending = Ending(self.records, self.executor, self.secrets, self.settings, clock=self.clock)
+        parts = (self.records, self.executor, self.secrets)
+        records, executor, secrets = map(self.through, parts)
+        ending = Ending(records, executor, secrets, self.settings, clock=self.clock)
         self.supervisor = Supervisor(
-            self.records, self.executor, self.settings, self.secrets, ending, clock=self.clock
+            records, executor, self.settings, secrets, ending, clock=self.clock
         )
         self.service = Service(
-            self.records,
-            self.executor,
-            self.settings,
-            self.secrets,
-            wake=lambda: None,
-            clock=self.clock,
+            records, executor, self.settings, secrets, wake=lambda: None, clock=self.clock
         )
 
     def clock(self):
@@ -59,18 +59,26 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path):
-    settings = Settings(home=tmp_path)
-    house = House(
-        settings=settings,
-        records=MemoryRecords(),
-        executor=ClockworkExecutor(tmp_path / "jobs"),
-        stores=Stores.of(settings),
-        secrets=SecretFiles(tmp_path / "secrets"),
-    )
-    house.put("obs://bucket/code/train.py", b"print(1)")
-    house.put("obs://bucket/data/a.csv")
-    return house
+def house(house_in, tmp_path):
+    return house_in(tmp_path)
+
+
+@pytest.fixture
+def house_in():
+    def build(folder):
+        settings = Settings(home=folder)
+        house = House(
+            settings=settings,
+            records=MemoryRecords(),
+            executor=ClockworkExecutor(folder / "jobs"),
+            stores=Stores.of(settings),
+            secrets=SecretFiles(folder / "secrets"),
+        )
+        house.put("obs://bucket/code/train.py", b"print(1)")
+        house.put("obs://bucket/data/a.csv")
+        return house
+
+    return build
 
 
 @pytest.fixture
