@@ -54,8 +54,15 @@ class Rubbish:
                     self._thread = None
                     return
                 self._more.clear()
-            for folder in list(self._bin.iterdir()):
+            for folder in self._folders():
                 try:
                     remove(folder)
                 except OSError as error:
                     log.warning("not removed folder=%s error=%s", folder, error)
+
+    def _folders(self) -> list[Path]:
+        try:
+            return list(self._bin.iterdir())
+        except OSError as error:  # removed by somebody in need of room, for one
+            log.warning("no look at folder=%s error=%s", self._bin, error)
+            return []
