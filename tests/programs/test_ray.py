@@ -107,7 +107,7 @@ def site(person, store, tmp_path):
     yield person
     person.types("down")
     for node in nodes:
-        node.terminate()
+        node.kill()  # told to end, it would look for its head for half a minute
         node.wait()
     end_nodes_of(str(person.home))
 
