@@ -10,6 +10,7 @@ from danlu.errors import Unsupported
 from danlu_runtime.fused.attempt import why_not_compilable
 from danlu_runtime.fused.behind import Behind, behind
 from danlu_runtime.fused.compiled import Program
+from danlu_runtime.fused.early import reading_early
 from danlu_runtime.fused.frame import Frame
 from danlu_runtime.fused.halves import Halves, fitting, halves, is_drawn
 from danlu_runtime.fused.refusals import why_not
@@ -23,8 +24,9 @@ _AHEAD = 100
 class Fused:
     """The steps of ``op`` in a loop; ``values`` are those of the last step a call has made.
 
-    Made once for a graph, before it is finalized. A call that ends with an error, as at the end
-    of the data, has made the steps before it, as single runs would have. ``alone``: single steps
+    Made once for a graph, before it is finalized. A call that ends with the data has made the steps
+    before it, as single runs would have; after another fault of the data, the step that was under
+    way may be half made: what goes on begins at a checkpoint. ``alone``: single steps
     beside the loop would draw or read out of turn. ``trail``: the values of every step are kept,
     for calls of ``steps`` at most; they are single numbers. ``ahead``: for so many steps at most
     the data is put together for XLA; fewer where it is large.
@@ -150,7 +152,8 @@ def _looped(
 ) -> list[tf.Tensor]:
     """Put the loop into the graph; return the count of steps made, and the values."""
     frame = Frame(scope.rstrip("/"))
-    names = frame.write(found, op, values, asked, trail)
+    reading = reading_early(found)
+    names = frame.write(found, op, values, asked, trail, reading)
     graph = op.graph
     results = tf.import_graph_def(
         frame.nodes, input_map=frame.outer, return_elements=names, name="loop"
@@ -159,6 +162,9 @@ def _looped(
     for name, device in frame.devices.items():
         # The import has moved what lies beside something else; every copy is where its source is.
         graph.get_operation_by_name(prefix + name)._set_device(device)
+    if reading is not None:
+        with tf.control_dependencies([reading.told(results[0], asked)]):
+            results = [tf.identity(each) for each in results]
     for result, value in zip(results[1:], values, strict=True):
         result.set_shape(value.shape)
     return results  # type: ignore[no-any-return]
