@@ -64,6 +64,17 @@ def test_what_a_killed_server_left_undone_is_done_by_the_next(house, request_of)
     assert house.executor.held() == []
 
 
+def test_outputs_that_reached_no_store_outlive_the_records_of_their_job(house, request_of):
+    """The database was lost: what is nowhere else must not be cleared away for that."""
+    job = ended(house, request_of, Reason.STORE_UNAVAILABLE)
+    house.records.remove(job.id)
+
+    house.assemble()
+    house.supervisor._tidying.after_crash()
+
+    assert house.executor.cleared == house.executor.removed == []
+
+
 def test_a_job_that_waits_for_its_retry_holds_no_room_though_the_server_was_killed(
     house, request_of
 ):

@@ -29,6 +29,16 @@ def test_records_are_not_exchanged_under_jobs_that_run(tmp_path, before, after, 
     check_same_records(tmp_path, after)
 
 
+def test_records_are_not_exchanged_over_outputs_that_reached_no_store(tmp_path):
+    """Jobs that the new records do not know are taken for removed."""
+    check_same_records(tmp_path, "one")
+    (tmp_path / "work" / "d1wj4syr7ytr").mkdir(parents=True)
+    check_same_records(tmp_path, "one")
+
+    with pytest.raises(Conflict, match=r"work holds outputs .*: d1wj4syr7ytr\. .*another database"):
+        check_same_records(tmp_path, "two")
+
+
 def test_a_home_with_its_own_file_needs_no_note(tmp_path):
     check_same_records(tmp_path, FILE)
 

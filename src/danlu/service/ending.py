@@ -57,13 +57,20 @@ class Ending:
         if _outputs_are_safe(job):
             self._executor.clear(job.id)
 
-    def after_crash(self, job_id: str) -> None:
-        """Do what a server that was killed around the end of a job left undone."""
+    def after_crash(self, job_id: str, *, unknown_was_removed: bool) -> None:
+        """Do what a server that was killed around the end of a job left undone.
+
+        ``unknown_was_removed``: by another server, where nothing is known of it. Else the records
+        were lost, and its outputs may be nowhere but here.
+        """
         try:
             self.of(self._records.get(job_id))
         except NotFound:
             self.room_of(job_id)
-            self._executor.remove(job_id)
+            if unknown_was_removed:
+                self._executor.remove(job_id)
+            else:
+                log.warning("files of an unknown job are kept job=%s", job_id)
 
     def room_of(self, job_id: str) -> None:
         self._executor.release(job_id)

@@ -20,17 +20,26 @@ def check_same_records(home: Path, identity: str) -> None:
     """Note which records know of the jobs of this home.
 
     Raises:
-        Conflict: jobs run that others know of. Taken for unknown, they would be cleared away.
+        Conflict: others know of jobs that run, or whose outputs reached no store. Taken for
+            unknown, they would be cleared away.
     """
     note = home / _NAME
     before = note.read_text(encoding="ascii").strip() if note.exists() else FILE
     if before == identity:
         return
+    where = "another database" if before else "the file danlu.db in this home"
     if any((home / "places").glob("*.json")):
-        where = "another database" if before else "the file danlu.db in this home"
         raise Conflict(
             f"Jobs run in {home} whose records are in {where}.",
             hint="Wait for them or stop them with records_url as it was before.",
+        )
+    kept = sorted(path.name for path in (home / "work").glob("[!.]*"))
+    if kept:
+        raise Conflict(
+            f"{home / 'work'} holds outputs of jobs that reached no store: {', '.join(kept[:5])}. "
+            f"Their records are in {where}.",
+            hint="Remove the jobs with records_url as it was before (danlu rm), "
+            "or move the folders elsewhere.",
         )
     temporary = note.with_name(f".{_NAME}.tmp")
     temporary.write_text(identity + "\n", encoding="ascii")

@@ -28,11 +28,12 @@ class Tidying:
 
     def after_crash(self) -> None:
         """Give back what jobs hold that have ended, or wait for their next attempt."""
+        shared = bool(self._sharing.name)
         living = {job.id: job for job in self._records.living()}
         held = set(self._executor.held())
         for job_id in {*held, *self._executor.scratch()} - living.keys():
-            self._ending.after_crash(job_id)
-        if not self._sharing.name:  # else another server may be about to start it
+            self._ending.after_crash(job_id, unknown_was_removed=shared)
+        if not shared:  # else another server may be about to start it
             for job_id in held & living.keys():
                 if living[job_id].state is JobState.QUEUED:
                     self._executor.release(job_id)
