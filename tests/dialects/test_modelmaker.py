@@ -88,6 +88,14 @@ def test_a_value_is_read_as_what_it_says(given, value):
     }
 
 
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [("True", True), ("false", False), ("None", None), ("[8, 4]", [8, 4]), ("relu", "relu")],
+)
+def test_a_parameter_of_the_users_own_is_what_python_or_json_says(given, value):
+    assert job_of({**REQUEST, "parameters": {"mine": given}})["parameters"] == {"mine": value}
+
+
 def test_each_wrong_value_has_its_sentence():
     wrong = {
         "save_checkpoints_steps": 10,
@@ -97,7 +105,7 @@ def test_each_wrong_value_has_its_sentence():
         "train_max_steps": "many",
         "eval_steps": 0,
         "eval_start_delay_secs": True,
-        "eval_throttle_secs": "",
+        "eval_throttle_secs": "Infinity",
     }
     with pytest.raises(InvalidJob) as caught:
         modelmaker.read({**REQUEST, "parameters": wrong})
@@ -120,7 +128,7 @@ def test_each_wrong_value_has_its_sentence():
             "must be a whole number of at least 1, or None (all of the data), got 0.",
         ),
         ("parameters.eval_start_delay_secs", "must be a number of at least 0, got True."),
-        ("parameters.eval_throttle_secs", "must be a number of at least 0, got ''."),
+        ("parameters.eval_throttle_secs", "must be a number of at least 0, got inf."),
         (
             "parameters.save_checkpoints_secs",
             "cannot be set together with save_checkpoints_steps: leave one of them out.",

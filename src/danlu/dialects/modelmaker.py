@@ -34,6 +34,7 @@ CHIEF = "chief"
 PARAMETER_SERVER = "danlu_runtime.parameter_server"
 
 ALIASES = {"model_file": ("boot_file",)}
+_WORDS = {"None": None, "True": True, "False": False}
 
 
 def read(request: Mapping[str, Any]) -> JobSpec:
@@ -122,18 +123,18 @@ def _cluster(place: Place) -> Mapping[str, str]:
 
 def _parameters(form: Form) -> tuple[tuple[str, str], ...]:
     """Return each parameter as JSON text. A text that is JSON counts as what it says."""
-    found = {name: _decoded(name, value) for name, value in form.values("parameters")}
+    found = {name: _decoded(value) for name, value in form.values("parameters")}
     for name, sentence in estimator.faults(found):
         form.fault(f"parameters.{name}", sentence)
     return tuple((name, json.dumps(value)) for name, value in found.items())
 
 
-def _decoded(name: str, value: Any) -> Any:
-    """The service's form has texts only, and its manual writes None for no value."""
+def _decoded(value: Any) -> Any:
+    """The service's form has texts only, and its manual writes None for no value, as Python."""
     if not isinstance(value, str):
         return value
-    if value == "None" and name in estimator.DEFAULTS:
-        return None
+    if value in _WORDS:
+        return _WORDS[value]
     try:
         return json.loads(value)
     except ValueError:

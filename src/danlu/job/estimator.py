@@ -3,6 +3,7 @@
 ModelMaker names them; their values are those of TensorFlow's Estimator, but for a last step.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,8 @@ def _fault(rule: _Rule, value: Any) -> str:
     if value is None and rule.none:
         return ""
     kinds = (int,) if rule.whole else (int, float)
-    if isinstance(value, kinds) and not isinstance(value, bool) and value >= rule.least:
+    is_number = isinstance(value, kinds) and not isinstance(value, bool)
+    if is_number and rule.least <= value < math.inf:
         return ""
     number = "a whole number" if rule.whole else "a number"
     none = f", or None ({rule.none})" if rule.none else ""
