@@ -32,7 +32,5 @@ def a_home_in(folder: Path, **variables: str) -> Iterator[Settings]:
 
 def packed(folder: Path, client: Client, settings: Settings) -> str:
     """Bring a folder of code to the server; return its URI."""
-    archive, _ = bundle.pack(bundle.select(folder, settings))
-    uri = client.upload_code(archive)
-    archive.unlink()
-    return uri
+    with bundle.packed(bundle.select(folder, settings)) as archive:
+        return client.upload_code(archive)

@@ -60,10 +60,8 @@ class Servers:
         code = self.folder / "code"
         code.mkdir()
         (code / "train.py").write_text(SCRIPT)
-        archive, _ = bundle.pack(bundle.select(code, next(iter(self.settings.values()))))
-        uri = client.upload_code(archive)
-        archive.unlink()
-        return uri
+        with bundle.packed(bundle.select(code, next(iter(self.settings.values())))) as archive:
+            return client.upload_code(archive)
 
     def end(self):
         for name in self.settings:

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from danlu.client.bundle import Bundle, pack
+from danlu.client.bundle import Bundle, packed
 from danlu.errors import Unsupported
 from danlu.settings import MiB
 from ti.data_source import CosInput, FileInput
@@ -103,11 +103,8 @@ def _sent(session: Session, name: str, path: Path) -> str:
             "a store that both reach, and give their URI."
         )
         raise InvalidArguments([(f"inputs.{name}", sentence)])
-    archive, _ = pack(bundle)
-    try:
+    with packed(bundle) as archive:
         return session.client.upload_code(archive)
-    finally:
-        archive.unlink(missing_ok=True)
 
 
 def _contents(path: Path) -> tuple[Path, tuple[PurePosixPath, ...]]:

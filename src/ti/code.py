@@ -37,11 +37,8 @@ def send(
     if source_dir is not None and "://" in os.fspath(source_dir):
         return Code(os.fspath(source_dir), entry_point, os.fspath(source_dir))
     path, entry = _located(entry_point, source_dir)
-    archive, _ = bundle.pack(bundle.select(path, session.settings, data))
-    try:
+    with bundle.packed(bundle.select(path, session.settings, data)) as archive:
         uri = session.client.upload_code(archive)
-    finally:
-        archive.unlink(missing_ok=True)
     folder = path.parent if path.is_file() else path
     return Code(uri, entry, folder.absolute().as_uri())
 

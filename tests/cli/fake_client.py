@@ -139,7 +139,7 @@ class FakeClient:
         return {"cpus": 2.0, "memory": 8 << 30, "gpus": []}
 
     def upload_code(self, archive: Any) -> str:
-        self.archives.append(archive.read_bytes())
+        self.archives.append(archive.read())
         return f"danlu://code/{'0' * 64}.tar.gz"
 
     def submit(self, request, secrets=None, token=None) -> dict[str, Any]:

@@ -1,9 +1,10 @@
+import os
 import tarfile
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from danlu.client.bundle import pack, select
+from danlu.client.bundle import packed, select
 from danlu.client.ignored import Ignored
 from danlu.client.imports import modules_beside
 from danlu.errors import Refused
@@ -173,33 +174,36 @@ def test_equal_files_give_an_equal_archive(code, settings, tmp_path):
     lay(code, "train.py", "b/c.txt", "a b.txt")
     (code / "run.sh").write_text("#!/bin/sh\n")
     (code / "run.sh").chmod(0o755)
-    first, digest = pack(select(code, settings))
     copy = tmp_path / "copy"
     lay(copy, "a b.txt", "b/c.txt", "train.py")
     (copy / "run.sh").write_text("#!/bin/sh\n")
     (copy / "run.sh").chmod(0o700)
-    second, again = pack(select(copy, settings))
 
-    try:
-        assert digest == again
-        assert first.read_bytes() == second.read_bytes()
-        with tarfile.open(first) as archive:
+    with packed(select(code, settings)) as first, packed(select(copy, settings)) as second:
+        assert first.read() == second.read()
+        first.seek(0)
+        with tarfile.open(fileobj=first) as archive:
             members = {member.name: oct(member.mode) for member in archive}
-        assert members == {
-            "a b.txt": "0o644", "run.sh": "0o755", "train.py": "0o644", "b/c.txt": "0o644"
-        }  # fmt: skip
-    finally:
-        first.unlink()
-        second.unlink()
+
+    assert members == {
+        "a b.txt": "0o644", "run.sh": "0o755", "train.py": "0o644", "b/c.txt": "0o644"
+    }  # fmt: skip
+
+
+def test_an_archive_has_no_name_that_could_be_left(code, settings, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    lay(code, "train.py")
+
+    with packed(select(code, settings)) as archive:
+        assert archive.read(2) == b"\x1f\x8b"
+        assert os.listdir(tmp_path / "temporary") == []
 
 
 def test_the_server_takes_what_was_packed(code, settings):
     lay(code, "train.py", "包/数据.txt", "l" * 200 + ".txt")
-    archive, _ = pack(select(code, settings))
 
-    try:
-        with open(archive, "rb") as stream:
-            found = check(stream, Limits(total=1 << 20, files=10))
-        assert found.files == 3
-    finally:
-        archive.unlink()
+    with packed(select(code, settings)) as archive:
+        found = check(archive, Limits(total=1 << 20, files=10))
+
+    assert found.files == 3

@@ -35,10 +35,9 @@ def test_a_job_and_its_follower_outlive_their_server(settings, tmp_path, until):
     script = tmp_path / "code" / "train.py"
     script.parent.mkdir()
     script.write_text(SCRIPT)
-    archive, _ = bundle.pack(bundle.select(script, settings))
     client = connect(settings)
-    code = client.upload_code(archive)
-    archive.unlink()
+    with bundle.packed(bundle.select(script, settings)) as archive:
+        code = client.upload_code(archive)
     heard = []
 
     request = {"dialect": "modelarts", "name": "mnist", "code": code, "boot_file": "train.py"}

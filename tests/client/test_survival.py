@@ -1,5 +1,6 @@
 """A server is killed in the middle of everything, and whoever was using it goes on."""
 
+import io
 import random
 import threading
 
@@ -72,11 +73,10 @@ def test_waiting_has_an_end(house):
         client.wait("mnist", timeout=0.1)
 
 
-def test_an_upload_begins_again(house, tmp_path):
+def test_an_upload_begins_again(house):
     client = house.connect()
     client.hello()
-    archive = tmp_path / "code.tar.gz"
-    archive.write_bytes(random.Random(1).randbytes(3 << 20))
+    archive = io.BytesIO(random.Random(1).randbytes(3 << 20))
     house.kill()
 
     uri = client.upload_code(archive)
@@ -130,12 +130,9 @@ def test_a_follower_does_not_notice_that_the_server_was_replaced(house, until):
 
 
 @pytest.mark.parametrize("over_tcp", [False, True])
-def test_what_is_too_large_is_refused_by_a_sentence_not_by_a_reset(
-    house, tmp_path, monkeypatch, over_tcp
-):
+def test_what_is_too_large_is_refused_by_a_sentence_not_by_a_reset(house, monkeypatch, over_tcp):
     monkeypatch.setenv("DANLU_CODE_LIMIT", "1M")
-    archive = tmp_path / "code.tar.gz"
-    archive.write_bytes(random.Random(1).randbytes(20 << 20))
+    archive = io.BytesIO(random.Random(1).randbytes(20 << 20))
     client = house.connect()
     if over_tcp:
         up = bring_up(house.settings, "127.0.0.1", 0)

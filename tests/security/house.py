@@ -46,11 +46,8 @@ class House:
     def code(self, name: str, files: Mapping[str, str]) -> str:
         """Write a program, upload it and return its URI."""
         folder = self.program(name, files)
-        with self.inside():
-            archive, _ = bundle.pack(bundle.select(folder, self.settings))
-            uri = connect(self.settings).upload_code(archive)
-        archive.unlink()
-        return uri
+        with self.inside(), bundle.packed(bundle.select(folder, self.settings)) as archive:
+            return connect(self.settings).upload_code(archive)
 
     def program(self, name: str, files: Mapping[str, str]) -> Path:
         folder = self.folder / name

@@ -163,7 +163,8 @@ def send(session: "Session", code: Code, data: Sequence[Path] = ()) -> tuple[str
     """
     path = Path(code.path).expanduser()
     if code.packed:
-        return session.client.upload_code(path), code
+        with open(path, "rb") as ready:
+            return session.client.upload_code(ready), code
     if code.folder is None:
         return code.path, code
     from danlu.client import bundle
@@ -171,11 +172,8 @@ def send(session: "Session", code: Code, data: Sequence[Path] = ()) -> tuple[str
     selected = bundle.select(path, session.settings, data)
     if code.package:
         selected = _with_setup(selected, code.folder, code.package)
-    archive, _ = bundle.pack(selected)
-    try:
+    with bundle.packed(selected) as archive:
         uri = session.client.upload_code(archive)
-    finally:
-        archive.unlink(missing_ok=True)
     files = tuple(map(str, selected.files)) if path.is_file() else ()
     return uri, code._replace(files=files, left_out=tuple(map(str, selected.left_out)))
 

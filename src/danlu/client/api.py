@@ -7,8 +7,7 @@ be sent again: a submit carries a token that makes its repeat harmless.
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from danlu.client.calls import PATIENCE, Calls, Tries
 from danlu.client.connection import Target
@@ -242,28 +241,28 @@ class Client:
             answer.body, int(answer.headers["danlu-next"]), int(answer.headers["danlu-skipped"])
         )
 
-    def upload_code(self, archive: Path) -> str:
+    def upload_code(self, archive: BinaryIO) -> str:
         """Bring a packed archive to the server, unless it has it, and return its URI."""
         import hashlib
 
         digest = hashlib.sha256()
-        with open(archive, "rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-            name = digest.hexdigest()
-            try:
-                self._calls.call("HEAD", f"/v1/code/{name}")
-                return f"danlu://code/{name}.tar.gz"
-            except NotFound:
-                pass  # then it is sent
-            headers = {
-                "Content-Type": "application/octet-stream",
-                "Content-Length": str(archive.stat().st_size),
-            }
-            answer = self._calls.call(
-                "PUT", f"/v1/code/{name}", body=file, headers=headers, timeout=600
-            )
-            return str(answer.json()["uri"])
+        archive.seek(0)
+        while block := archive.read(1 << 20):
+            digest.update(block)
+        name = digest.hexdigest()
+        try:
+            self._calls.call("HEAD", f"/v1/code/{name}")
+            return f"danlu://code/{name}.tar.gz"
+        except NotFound:
+            pass  # then it is sent
+        headers = {
+            "Content-Type": "application/octet-stream",
+            "Content-Length": str(archive.tell()),
+        }
+        answer = self._calls.call(
+            "PUT", f"/v1/code/{name}", body=archive, headers=headers, timeout=600
+        )
+        return str(answer.json()["uri"])
 
     def capacity(self) -> View:
         return self._calls.call("GET", "/v1/capacity").json()

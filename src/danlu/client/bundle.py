@@ -7,8 +7,9 @@ and the small files beside it.
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from danlu.client.ignored import Ignored
 from danlu.errors import Refused
@@ -60,31 +61,26 @@ def _directory(path: Path, without: Sequence[Path]) -> Bundle:
     return Bundle(path, kept, left_out=tuple(d for d in data if (path / d).exists()))
 
 
-def pack(bundle: Bundle) -> tuple[Path, str]:
-    """Return the path of a new .tar.gz, the caller's to remove, and its SHA-256."""
+@contextmanager
+def packed(bundle: Bundle) -> Iterator[BinaryIO]:
+    """Give a new .tar.gz, open at its beginning.
+
+    It has no name: however this process ends, nothing is left of it.
+    """
     import gzip
-    import hashlib
     import tarfile
     import tempfile
 
-    handle, name = tempfile.mkstemp(prefix="danlu-code-", suffix=".tar.gz")
-    try:
+    with tempfile.TemporaryFile() as raw:
         with (
-            open(handle, "wb") as raw,
             # No time and no name inside: equal files give an equal archive.
             gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as zipped,
             tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as archive,
         ):
             for file in bundle.files:
                 _add(archive, bundle.root / file, file.as_posix())
-        digest = hashlib.sha256()
-        with open(name, "rb") as packed:
-            while block := packed.read(1 << 20):
-                digest.update(block)
-    except BaseException:
-        os.unlink(name)
-        raise
-    return Path(name), digest.hexdigest()
+        raw.seek(0)
+        yield raw
 
 
 def _add(archive: "TarFile", path: Path, name: str) -> None:
