@@ -24,9 +24,17 @@ def only(module: str, name: str, built: tuple[str, ...]) -> Any:
 
     raise Unsupported(
         f"MoXing is not built yet: {module}.{name} is not there.",
-        hint="data_url and train_url are local directories already: use open() and shutil on them.",
+        hint="mox.file is in every module; mox.run, data sets and models are in moxing.tensorflow: "
+        "write `import moxing.tensorflow as mox`.",
     )
 
 
+_BUILT = ("file", "framework", "mxnet", "pytorch", "tensorflow")
+
+
 def __getattr__(name: str) -> Any:
-    return only("moxing", name, ("file", "framework", "mxnet", "pytorch", "tensorflow"))
+    return only("moxing", name, _BUILT)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_BUILT})

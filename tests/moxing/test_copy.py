@@ -70,6 +70,27 @@ def test_only_the_files_of_a_list_without_a_pool_too(ends, threads):
     assert held(end) == {"a.txt": "1", "deep/er/c": "333"}
 
 
+def test_names_of_a_list_are_put_in_order(ends):
+    start, end = fill(ends[0]), ends[1]
+
+    mox.file.copy_parallel(start, end, file_list=["./a.txt", "deep/../deep/./er/", "/a.txt"])
+
+    assert held(end) == {"a.txt": "1", "deep/er/c": "333"}
+    assert mox.file.list_directory(end, recursive=True) == ["a.txt", "deep", "deep/er", "deep/er/c"]
+    mox.file.copy_parallel(end, f"{end}-back")  # no key has a part that no disk can hold
+    assert held(f"{end}-back") == held(end)
+
+
+def test_a_list_that_leads_out_or_is_none_is_refused(ends):
+    start, end = fill(ends[0]), ends[1]
+
+    with pytest.raises(ValueError, match=r"'deep/../../a' of file_list is not below"):
+        mox.file.copy_parallel(start, end, file_list=["deep/../../a"])
+    with pytest.raises(TypeError, match=r"write \['a.txt'\]"):
+        mox.file.copy_parallel(start, end, file_list="a.txt")
+    assert not mox.file.exists(end)
+
+
 def test_a_list_with_a_name_that_is_not_there_copies_nothing(ends):
     start, end = fill(ends[0]), ends[1]
 

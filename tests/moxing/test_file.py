@@ -26,7 +26,8 @@ def test_what_is_written_in_lines_is_read_in_lines(name):
 
     with mox.file.File(name) as file:
         assert file.readline() == "one\n"
-        assert file.next() == next(iter(["two\n"]))
+        assert file.next() == "two\n"
+        assert file.tell() == 8  # between lines, too
         assert list(file) == ["三\n"]
     with mox.file.File(name, "r") as file:
         assert file.readlines() == ["one\n", "two\n", "三\n"]

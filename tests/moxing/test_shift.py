@@ -150,6 +150,17 @@ def test_path_objects_work_too(tree):
     assert (path / "new").read_text() == "1"
 
 
+def test_urls_that_were_put_in_order_work_too(tree, here):
+    folded = os.path.normpath(f"{tree}/d/../d")
+    assert "://" not in folded
+
+    assert mox.file.list_directory(folded) == os.listdir(folded) == ["b.txt", "e"]
+    with open(str(Path(tree, "d", "b.txt"))) as file:
+        assert file.read() == "d/b.txt"
+    shutil.copytree(folded, here / "d")
+    assert (here / "d/e/c.txt").read_text() == "d/e/c.txt"
+
+
 def test_paths_of_this_machine_are_as_ever(shifted, here):
     (here / "x").write_text("1")
 

@@ -23,6 +23,30 @@ def test_bytes_need_no_binary(top):
     assert mox.file.read(f"{top}/a", binary=True) == b"\xff\x00\xfe"
 
 
+@pytest.mark.parametrize("call", ["write", "append"])
+@pytest.mark.parametrize("data", [5, None, ["a"], "\ud800"])
+def test_what_no_file_can_hold_leaves_the_file_as_it_was(top, call, data):
+    mox.file.make_dirs(top)
+    mox.file.write(f"{top}/a", "good")
+
+    with pytest.raises((TypeError, UnicodeEncodeError)):
+        getattr(mox.file, call)(f"{top}/a", data)
+
+    assert mox.file.read(f"{top}/a") == "good"
+
+
+@pytest.mark.parametrize(
+    "call", [mox.file.read, mox.file.make_dirs, mox.file.exists, mox.file.File]
+)
+def test_a_scheme_that_is_none_is_told_and_makes_no_folder(here, monkeypatch, call):
+    monkeypatch.chdir(here)
+
+    with pytest.raises(mox.file.MoxFileRespException, match="no scheme named 'hdfs'"):
+        call("hdfs://bucket/a")
+
+    assert list(here.iterdir()) == []
+
+
 def test_what_is_no_text_says_to_read_it_as_bytes(top):
     mox.file.make_dirs(top)
     mox.file.write(f"{top}/a", b"\xff")

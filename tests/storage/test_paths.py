@@ -95,12 +95,12 @@ def test_what_is_found_under_another_spelling_is_changed_there():
     assert not paths.exists("obs://bucket/a//b")
 
 
-@pytest.mark.parametrize("path", ["obs://b", b"cos://b/x", Path("ks3://b/x"), "S3://b"])
+@pytest.mark.parametrize("path", ["obs://b", b"cos://b/x", Path("ks3://b/x"), "S3://b", "obs:/b"])
 def test_paths_of_stores_are_known_in_any_form(path):
     assert paths.is_remote(path)
 
 
-@pytest.mark.parametrize("path", ["/obs://b", "file:///x", "obs:/b", 3, None, b"x", Path("x")])
+@pytest.mark.parametrize("path", ["/obs:/b", "file:///x", "obs", "obs:b", 3, None, b"x", Path("x")])
 def test_everything_else_is_not_of_a_store(path):
     assert not paths.is_remote(path)
 

@@ -15,8 +15,8 @@ from danlu.storage.s3_faults import NoBucket
 Path: TypeAlias = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 _SCHEMES = "|".join(BUCKETS)
-_REMOTE = re.compile(rf"(?:{_SCHEMES})://", re.IGNORECASE)
-_FOLDED = re.compile(rf"({_SCHEMES}):/(?=[^/])", re.IGNORECASE)
+_REMOTE = re.compile(rf"(?:{_SCHEMES}):/", re.IGNORECASE)
+_FOLDED = re.compile(rf"^({_SCHEMES}):/(?=[^/])", re.IGNORECASE)
 
 _known: Stores | None = None
 
@@ -36,10 +36,8 @@ def use(chosen: Stores | None) -> None:
 
 
 def text(path: Path) -> str:
-    """Return a path as text; ``pathlib`` makes ``obs:/`` of ``obs://``, which is put right."""
-    if isinstance(path, os.PathLike):
-        return _FOLDED.sub(r"\1://", os.fsdecode(path), count=1)
-    return os.fsdecode(path)
+    """Return a path as text; ``obs:/``, which ``pathlib`` and ``normpath`` leave, is put right."""
+    return _FOLDED.sub(r"\1://", os.fsdecode(path), count=1)
 
 
 def is_remote(path: object) -> bool:
@@ -47,7 +45,7 @@ def is_remote(path: object) -> bool:
     if isinstance(path, str):
         return _REMOTE.match(path) is not None
     if isinstance(path, bytes | os.PathLike):
-        return _REMOTE.match(text(path)) is not None
+        return _REMOTE.match(os.fsdecode(path)) is not None
     return False
 
 

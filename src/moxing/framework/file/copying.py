@@ -2,6 +2,7 @@
 
 import errno
 import os
+import posixpath
 from collections.abc import Iterable
 from typing import Any
 
@@ -60,18 +61,33 @@ def _items(start: Side, file_list: Iterable[str] | None) -> list[Item]:
         if not start.remote:
             os.stat(start.root)
         return list(below(start.root, start.remote))
+    if isinstance(file_list, str | bytes):
+        raise TypeError(f"file_list is a list of paths, got {file_list!r}: write [{file_list!r}].")
     found: dict[str, Item] = {}
     absent = []
     for name in file_list:
-        items = list(start.named(os.fsdecode(name).lstrip("/")))
+        items = list(start.named(_relative(os.fsdecode(name), start.root)))
         found.update((item.path, item) for item in items)
         if not items:
             absent.append(name)
     if absent:
         raise MoxFileNotExistsException(
-            errno.ENOENT, f"{len(absent)} of file_list are not there: {absent[:10]}", start.root
+            errno.ENOENT,
+            f"{len(absent)} of file_list are not there: {absent[:10]} (relative to src_url)",
+            start.root,
         )
     return list(found.values())
+
+
+def _relative(name: str, root: str) -> str:
+    """Return a name without ``.`` and ``..``, which would be kept in a key; none leads out."""
+    name = name.lstrip("/")
+    if not {".", ".."} & set(name.split("/")):
+        return name
+    plain = posixpath.normpath(name) + ("/" if name.endswith("/") else "")
+    if plain.split("/")[0] in (".", ".."):
+        raise ValueError(f"{name!r} of file_list is not below {root}.")
+    return plain
 
 
 def _no_file(source: str, from_store: bool) -> OSError:

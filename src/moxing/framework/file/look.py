@@ -190,8 +190,8 @@ class DirEntry:
 
 def scan_dir(url: Path) -> Iterator[Any]:
     """Yield an entry for each name in a directory: name, path, is_dir(), is_file(), stat()."""
-    path, remote = place(url)
     with translating():
+        path, remote = place(url)
         if remote:
             found: list[Any] = [DirEntry(path, child) for child in paths.scan(path)]
         else:
@@ -210,7 +210,8 @@ def walk(
 
     In a store always from the top; the options are for paths of this machine.
     """
-    path, remote = place(url)
+    with translating():
+        path, remote = place(url)
     if not remote:
         yield from os.walk(path, topdown, onerror, followlinks)
         return

@@ -66,11 +66,11 @@ class File(io.IOBase):
         **_: Any,
     ) -> None:
         kind, update, text = read_mode(mode)
-        path, remote = place(name)
         encoding = encoding or "utf-8" if text else None
-        self.name = path
         self.mode = mode
         with translating():
+            path, remote = place(name)
+            self.name = path
             if remote:
                 self._stream = open_object(path, mode, encoding, errors, newline)
             else:
@@ -148,7 +148,11 @@ class File(io.IOBase):
         return self.__next__()
 
     def __next__(self) -> Any:
-        return next(self._stream)
+        # Not by next() of the stream: text then refuses to tell where it is.
+        line = self._stream.readline()
+        if not line:
+            raise StopIteration
+        return line
 
     def __iter__(self) -> Iterator[Any]:
         return self

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 
 from danlu.storage import paths
 from danlu.storage.locate import parse
@@ -9,13 +10,19 @@ from danlu.storage.paths import Path
 
 log = logging.getLogger("moxing")
 
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
 
 def place(url: Path) -> tuple[str, bool]:
-    """Return a path and whether it is in a store; ``file://`` is a path of this machine."""
+    """Return a path and whether it is in a store; ``file://`` is a path of this machine.
+
+    Raises:
+        NotFound: a scheme we do not know; as a path it would be a folder of this machine.
+    """
     if paths.is_remote(url):
         return paths.text(url), True
     path = os.fsdecode(url)
-    return (parse(path).key, False) if path[:7].lower() == "file://" else (path, False)
+    return (parse(path).key if _URL.match(path) else path), False
 
 
 def joined(folder: str, name: str) -> str:

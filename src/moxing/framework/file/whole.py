@@ -34,20 +34,30 @@ def read(url: Path, client_id: Any = None, binary: bool = False) -> Any:
 @translated
 def write(url: Path, data: Any, binary: bool = False) -> None:
     """Write a file, replacing what it held."""
-    _put(url, data, "w")
+    _put(url, data, "wb")
 
 
 @translated
 def append(url: Path, data: Any, binary: bool = False) -> None:
     """Write at the end of a file; one that is not there is made."""
-    _put(url, data, "a")
+    _put(url, data, "ab")
 
 
 def _put(url: Path, data: Any, mode: str) -> None:
-    if isinstance(data, bytes | bytearray | memoryview):
-        mode += "b"
+    content = _content(data)  # first: opening a file empties it
     with File(url, mode) as file:
-        file.write(data)
+        file.write(content)
+
+
+def _content(data: Any) -> "bytes | memoryview":
+    if isinstance(data, str):
+        return data.encode("utf-8")
+    try:
+        return memoryview(data).cast("B")
+    except TypeError:
+        raise TypeError(
+            f"A file holds text or bytes, got {type(data).__name__}: write str(…) of it."
+        ) from None
 
 
 @translated
