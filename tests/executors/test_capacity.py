@@ -1,5 +1,7 @@
 """Room: what there is, what is free, and why a job can never fit."""
 
+import re
+
 import pytest
 
 from danlu.executors.api import Capacity
@@ -8,6 +10,7 @@ from danlu.executors.reservations import Reservations, lay_out
 from danlu.job.plan import Place, Role
 from danlu.settings import GiB, Settings
 
+TWO = Capacity(cpus=2, memory=8 * GiB, gpus=())
 ROOM = Capacity(cpus=4, memory=8 * GiB, gpus=("0", "1"))
 
 
@@ -50,19 +53,38 @@ def test_settings_come_before_what_the_machine_has(tmp_path):
             ],
         ),
         (
-            [Role("ps"), Role("worker", count=4)],
+            [Role("ps", cpus=0), Role("worker", count=6, memory=2 * GiB, gpus=1)],
             [
                 (
-                    "nodes",
-                    "the 5 tasks of the job ask for 5 CPUs together, this machine has 4."
-                    " Ask for fewer nodes, or for less on each.",
-                )
+                    "cpus",
+                    "the 7 tasks of the job ask for 6 CPUs together, this machine has 4."
+                    " Ask for fewer tasks, or for 0.66 CPUs on each.",
+                ),
+                (
+                    "memory",
+                    "the 7 tasks of the job ask for 12 GiB together, this machine has 8 GiB."
+                    " Ask for fewer tasks, or for 1365 MiB on each.",
+                ),
+                (
+                    "gpus",
+                    "the 7 tasks of the job ask for 6 GPUs together, this machine has 2 (0, 1)."
+                    " Ask for fewer tasks.",
+                ),
             ],
         ),
     ],
 )
 def test_every_cause_is_told_with_what_was_asked_and_what_there_is(roles, expected):
     assert faults(roles, ROOM) == expected
+
+
+@pytest.mark.parametrize("count", [3, 7, 199])
+def test_what_a_fault_says_to_write_fits(count):
+    (field, sentence), *_ = faults([Role("ps", cpus=0), Role("worker", count=count)], TWO)
+    share = float(re.search(r"or for ([\d.]+) CPUs on each", sentence)[1])
+
+    assert field == "cpus"
+    assert faults([Role("ps", cpus=0), Role("worker", count=count, cpus=share)], TWO) == []
 
 
 def test_shares_of_a_cpu_add_up():

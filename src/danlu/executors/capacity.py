@@ -1,5 +1,6 @@
 """How much room this machine has, and whether a job could ever fit into it."""
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -52,11 +53,19 @@ def _faults_together(roles: Sequence[Role], capacity: Capacity) -> list[tuple[st
     gpus = sum(role.gpus * role.count for role in roles)
     found = []
     if cpus > capacity.cpus + ROUNDING:
-        found.append(_together(count, f"{cpus:g} CPUs", f"{capacity.cpus:g}"))
+        share = f"{_cut(capacity.cpus / sum(role.count for role in roles if role.cpus)):g} CPUs"
+        told = _together(count, f"{cpus:g} CPUs", f"{capacity.cpus:g}", share)
+        found.append(("cpus", told))
     if memory > capacity.memory:
-        found.append(_together(count, size_text(memory), size_text(capacity.memory)))
+        each = capacity.memory // sum(role.count for role in roles if role.memory)
+        share = f"{each // MiB} MiB" if each >= MiB else ""
+        told = _together(count, size_text(memory), size_text(capacity.memory), share)
+        found.append(("memory", told))
     if gpus > len(capacity.gpus):
-        found.append(_together(count, f"{gpus} GPUs", _devices(capacity.gpus)))
+        each = len(capacity.gpus) // sum(role.count for role in roles if role.gpus)
+        share = f"{each} GPUs" if each else ""
+        told = _together(count, f"{gpus} GPUs", _devices(capacity.gpus), share)
+        found.append(("gpus", told))
     return found
 
 
@@ -64,12 +73,16 @@ def _one(role: Role, asked: str, there_is: str) -> str:
     return f"a {role.name} asks for {asked}, this machine has {there_is}. Ask for less."
 
 
-def _together(count: int, asked: str, there_is: str) -> tuple[str, str]:
-    sentence = (
+def _together(count: int, asked: str, there_is: str, share: str) -> str:
+    return (
         f"the {count} tasks of the job ask for {asked} together, this machine has {there_is}."
-        " Ask for fewer nodes, or for less on each."
+        f" Ask for fewer tasks{f', or for {share} on each' if share else ''}."
     )
-    return ("nodes", sentence)
+
+
+def _cut(share: float) -> float:
+    """Return what one can write: no more than the share, and no long fraction."""
+    return max(0.01, math.floor(share * 100) / 100)
 
 
 def _devices(gpus: tuple[str, ...]) -> str:
