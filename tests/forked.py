@@ -22,8 +22,9 @@ ROOT = Path(__file__).parents[1]
 STARTUP = Path(danlu_runtime.__file__).parent / "startup"
 INSIDE = "DANLU_TEST_FORK"
 VERSIONS = {"tf": "1.15.5", "tf2": "2.15.0"}
-# To look for all that are installed takes longer than most tests.
-PLUGINS = ("--disable-plugin-autoload", "-p", "pytest_timeout")
+# To look for all plugins that are installed takes longer than most tests.
+PLUGINS = ("--disable-plugin-autoload", "-p", "pytest_timeout", "-p", "no:cacheprovider")
+OPTIONS = ("-q", "-W", "ignore", *PLUGINS)
 
 
 class Template:
@@ -96,7 +97,8 @@ def _serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
-        pytest.main(["--version", *PLUGINS])  # imports what every run imports
+        # Imports what every run imports: pytest's own parts, conftest.py and what that needs.
+        pytest.main(["--collect-only", *OPTIONS, str(ROOT / "tests" / "test_forked.py")])
     # What is there now stays: a fork whose collector looked at it would copy it by looking.
     gc.collect()
     gc.freeze()
@@ -118,8 +120,10 @@ def _run(node: str, folder: str) -> int:
     for source, target in ((null, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
     os.environ["DANLU_STORE"] = f"{folder}/store"  # never that of whoever runs the tests
-    options = ["-q", "-p", "no:cacheprovider", "-W", "ignore", *PLUGINS]
-    code = pytest.main([*options, f"--basetemp={folder}/tmp", node])
+    # A fork ends without ado, and so nothing removes what TensorFlow or a data set left there.
+    os.environ["TMPDIR"] = tempfile.tempdir = f"{folder}/temporary"
+    os.mkdir(tempfile.tempdir)
+    code = pytest.main([*OPTIONS, f"--basetemp={folder}/tmp", node])
     sys.stdout.flush()
     sys.stderr.flush()
     return int(code)

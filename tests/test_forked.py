@@ -1,5 +1,9 @@
 """The processes that tests of TensorFlow run in."""
 
+import os
+import tempfile
+from pathlib import Path
+
 
 def test_a_test_that_hangs_is_told_and_the_next_one_runs(tmp_path):
     from forked import Template
@@ -13,3 +17,11 @@ def test_a_test_that_hangs_is_told_and_the_next_one_runs(tmp_path):
     assert code == 1
     assert output.startswith("It took more than 3 seconds.")
     assert not template.alive
+
+
+def test_temporary_files_go_with_the_test(tf):
+    beside = Path(os.environ["DANLU_STORE"])
+
+    assert Path(tempfile.gettempdir()).parent == beside.parent
+    assert tf.constant(1).dtype == "int32"
+    assert os.environ["TMPDIR"] == tempfile.gettempdir()
