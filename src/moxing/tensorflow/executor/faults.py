@@ -15,6 +15,7 @@ _FOREIGN = re.compile(
 )
 _NAME = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
 _NO_DATA_YET = "the iterator has not been initialized"
+_NOT_FED = re.compile(r"must feed a value for placeholder tensor '([^'\n]{1,500})'")
 
 
 @contextmanager
@@ -22,7 +23,8 @@ def in_own_words() -> Iterator[None]:
     """Be around a run, with its graph as the default one; the user's own lines stay in the error.
 
     Raises:
-        ValueError: something of another graph is used, or an iterator was never given its data.
+        ValueError: something of another graph is used, an iterator was never given its data, or
+            a placeholder its value.
     """
     graph = tf.get_default_graph()
     try:
@@ -37,6 +39,11 @@ def in_own_words() -> Iterator[None]:
         if _NO_DATA_YET not in str(error):
             raise
         raise ValueError(_not_begun(graph)).with_traceback(error.__traceback__) from None
+    except tf.errors.InvalidArgumentError as error:
+        fed = _NOT_FED.search(str(error))
+        if fed is None:
+            raise
+        raise ValueError(_not_fed(fed[1])).with_traceback(error.__traceback__) from None
 
 
 def _of_another_graph(said: re.Match[str], own: str) -> str:
@@ -47,6 +54,14 @@ def _of_another_graph(said: re.Match[str], own: str) -> str:
         f"'{what}' was made before mox.run, which builds a graph of its own: make it inside of "
         "the function that uses it (a learning rate inside of optimizer_fn, all of a model inside "
         "of model_fn)."
+    )
+
+
+def _not_fed(name: str) -> str:
+    return (
+        f"Nothing feeds the placeholder '{name}' of model_fn: return a hook that does, "
+        "mox.ModelSpec(hooks=[FeedSessionRunHook({placeholder: value})], …) with "
+        "moxing.tensorflow.executor.hooks.FeedSessionRunHook, or take the value from inputs."
     )
 
 

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.plateau import Watch
+from moxing.tensorflow.executor.spec import not_a_number
 
 PREDICATES = ("support_aggregation", "support_sync_workers", "run_inter_mode")
 
@@ -80,23 +82,33 @@ class LogEvaluationMetricHook(AggregativeSessionRunHook):
                 f"{type(self).__name__}: monitor_info must be a dict of names and numbers, "
                 f"got {monitor_info!r}."
             )
-        numbers = {
-            "batch_size": batch_size,
-            "samples_in_train": samples_in_train,
-            "samples_in_eval": samples_in_eval,
-            "evaluate_every_n_epochs": evaluate_every_n_epochs,
-        }
-        wrong = [f"{name}={value!r}" for name, value in numbers.items() if not value or value <= 0]
-        if wrong:
-            raise ValueError(
-                f"{type(self).__name__}: must be greater than 0, got {', '.join(wrong)}."
-            )
+        for name, value in monitor_info.items():
+            for fault in not_a_number(f"monitor_info[{name!r}]", value):
+                raise ValueError(f"{type(self).__name__}: {fault}")
+        self._check(
+            "greater than 0",
+            lambda value: value > 0,
+            batch_size=batch_size,
+            samples_in_train=samples_in_train,
+            samples_in_eval=samples_in_eval,
+            evaluate_every_n_epochs=evaluate_every_n_epochs,
+        )
         self.monitor_info = dict(monitor_info)
         self.batch_size = batch_size
         self.samples_in_train = samples_in_train
         self.samples_in_eval = samples_in_eval
         self.evaluate_every_n_epochs = evaluate_every_n_epochs
         self.prefix = self.PREFIX if prefix is None else prefix
+
+    def _check(self, wanted: str, fits: Callable[[Any], bool], **given: Any) -> None:
+        """Raise with every argument that is not such a number."""
+        wrong = [
+            f"{name}={value!r}"
+            for name, value in given.items()
+            if not (isinstance(value, Real) and fits(value))
+        ]
+        if wrong:
+            raise ValueError(f"{type(self).__name__}: must be {wanted}, got {', '.join(wrong)}.")
 
     def period(self, replicas: int) -> int:
         """Return the steps between two evaluations, where ``replicas`` train together."""
@@ -152,6 +164,8 @@ class EarlyStoppingHook(LogEvaluationMetricHook):
                 f"{type(self).__name__}: monitor={monitor!r} is not in monitor_info. "
                 f"It has {names}."
             )
+        self._check("0 or more", lambda value: value >= 0, patience=patience)
+        self._check("a number", lambda value: True, min_delta=min_delta, baseline=baseline or 0)
         self.monitor = monitor
         self.watch = Watch(monitor, mode, min_delta, patience, baseline)
 
@@ -186,10 +200,9 @@ class PlateauLREarlyStoppingHook(EarlyStoppingHook):
             *(monitor_info, monitor, batch_size, samples_in_train, samples_in_eval),
             *(evaluate_every_n_epochs, min_delta, patience, prefix, mode, baseline),
         )
-        if not 0 < factor < 1:
-            raise ValueError(
-                f"{type(self).__name__}: factor must be between 0 and 1, got {factor!r}."
-            )
+        self._check("between 0 and 1", lambda value: 0 < value < 1, factor=factor)
+        self._check("0 or more", lambda value: value >= 0, cooldown=cooldown, min_lr=min_lr)
+        self._check("1 or more", lambda value: value >= 1, max_plateaus=max_plateaus)
         self.factor = factor
         self.cooldown = cooldown
         self.min_lr = min_lr

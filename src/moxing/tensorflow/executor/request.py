@@ -86,7 +86,7 @@ class _Reader:
         if value is None or value == "":
             return None
         try:
-            return os.fspath(value)
+            return os.fsdecode(value)
         except TypeError:
             self.fault(f"{name} must be a path, got {type(value).__name__}.", TypeError)
             return None
@@ -134,6 +134,8 @@ def _together(reader: _Reader, request: Request) -> None:
         )
     if request.export and request.log_dir is None:
         reader.fault("export_model needs log_dir: the model is written below it.")
+    if request.trains and request.log_dir and os.path.isfile(request.log_dir):
+        reader.fault(f"log_dir must be a directory, got the file {request.log_dir}.")
     if not request.max_steps and not request.export:
         reader.fault(
             "max_number_of_steps must be 1 or more, got 0 or nothing. To run until the data "
@@ -150,8 +152,10 @@ def _auto_batch(reader: _Reader) -> bool:
             "auto_batch=True needs batch_size. Where input_fn returns batches already, write "
             "auto_batch=False."
         )
+    if given is not USE_DEFAULT and given not in (True, False, None):
+        reader.fault(f"auto_batch must be True or False, got {given!r}.", TypeError)
     # Without a batch size public scripts return batches: nothing is to be batched.
-    return size is not None if given is USE_DEFAULT else bool(given)
+    return size is not None if given is USE_DEFAULT or given is None else bool(given)
 
 
 def _optional_function(reader: _Reader, name: str) -> Any:
@@ -171,10 +175,14 @@ def _optimizers(reader: _Reader, run_mode: str) -> tuple[Any, ...]:
         return ()
     for function in functions:
         if not callable(function):
+            cure = (
+                f"Write mox.get_optimizer_fn({function!r}, learning_rate=0.01)."
+                if isinstance(function, str)
+                else f"Write lambda: before it, such as lambda: {type(function).__name__}(…)."
+            )
             reader.fault(
                 f"'{type(function).__name__}' object is not callable: optimizer_fn must be a "
-                "function that returns an optimizer. Write lambda: before it, "
-                f"such as lambda: {type(function).__name__}(…).",
+                f"function that returns an optimizer. {cure}",
                 TypeError,
             )
     return functions

@@ -1,6 +1,7 @@
 """What ``model_fn`` and ``input_fn`` give back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -23,9 +24,7 @@ class ExportSpec:
                     f"mox.ExportSpec({name}=…) must be a dict of names and tensors with at least "
                     f"one of them, got {tensors!r}."
                 )
-        is_name = isinstance(version, str) and version not in ("", ".", "..", "eval")
-        is_name = is_name and "/" not in str(version)
-        if isinstance(version, bool) or not (isinstance(version, int) or is_name):
+        if not _is_version(version):
             raise ValueError(
                 f"mox.ExportSpec(version=…) must be a number, or the name of a directory, "
                 f"got {version!r}. -1 takes the next number."
@@ -83,8 +82,8 @@ class ModelSpec:
     ) -> None:
         self.loss = loss
         self.var_scopes = var_scopes if var_scopes is not None else var_scope
-        self.log_info = dict(log_info or {})
-        self.output_info = dict(output_info or output_dict or {})
+        outputs = output_dict if output_info is None else output_info
+        self.log_info, self.output_info = _by_name(log_info=log_info, output_info=outputs)
         self.export_spec = export_spec
         self.hooks = list(hooks or []) if isinstance(hooks, list | tuple | None) else [hooks]
         del compressor_spec  # of an add-on that made models smaller: nothing here depends on it
@@ -127,7 +126,7 @@ def checked(given: Any, mode: str, required: bool = True) -> ModelSpec:
     return given
 
 
-def _faults(spec: ModelSpec, mode: str, required: bool) -> Any:
+def _faults(spec: ModelSpec, mode: str, required: bool) -> Iterator[str]:
     needed = {
         ModeKeys.TRAIN: ("loss", spec.loss is not None),
         ModeKeys.EVAL: ("log_info", bool(spec.log_info)),
@@ -139,22 +138,47 @@ def _faults(spec: ModelSpec, mode: str, required: bool) -> Any:
         yield f"model_fn returned no `{field}` in its mox.ModelSpec, and the mode is {mode}."
     if mode == ModeKeys.TRAIN and spec.loss is not None:
         for position, loss in enumerate(spec.losses):
-            yield from _number("loss", loss, f"[{position}]" if len(spec.losses) > 1 else "")
+            where = f"loss[{position}]" if len(spec.losses) > 1 else "loss"
+            faults = list(not_a_number(where, loss))
+            yield from faults
+            if not faults and not loss.dtype.is_floating:
+                yield f"{where} must be of a floating-point type, got {loss.dtype.name}."
     if mode != ModeKeys.EXPORT:
         for name, value in spec.log_info.items():
-            yield from _number("log_info", value, f"[{name!r}]")
+            yield from not_a_number(f"log_info[{name!r}]", value)
     if spec.export_spec is not None and not isinstance(spec.export_spec, ExportSpec):
         yield f"export_spec must be a mox.ExportSpec, got {type(spec.export_spec).__name__}."
 
 
-def _number(field: str, value: Any, where: str) -> Any:
+def not_a_number(where: str, value: Any) -> Iterator[str]:
+    """Yield what keeps a value from being one number that a step can give."""
     if not tf.is_tensor(value):
-        yield f"{field}{where} must be a tensor of rank 0, got {type(value).__name__}."
+        yield f"{where} must be a tensor of rank 0, got {type(value).__name__}."
     elif value.shape.rank not in (0, None):
         yield (
-            f"{field}{where} must be a tensor of rank 0, got shape {value.shape}: "
+            f"{where} must be a tensor of rank 0, got shape {value.shape}: "
             "take tf.reduce_mean of it."
         )
+    elif not (value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool):
+        yield f"{where} must be a number, got a tensor of {value.dtype.name}."
+
+
+def _by_name(**given: Any) -> list[dict[str, Any]]:
+    wrong = [
+        f"mox.ModelSpec({field}=…) must be a dict of names and tensors, got "
+        f"{'a tensor' if tf.is_tensor(value) else type(value).__name__}."
+        for field, value in given.items()
+        if not isinstance(value, Mapping | None)
+    ]
+    if wrong:
+        raise TypeError("\n".join(wrong))
+    return [dict(value or {}) for value in given.values()]
+
+
+def _is_version(given: Any) -> bool:
+    if isinstance(given, str):  # curves of evaluations are in "eval"
+        return given not in ("", ".", "..", "eval") and "/" not in given
+    return isinstance(given, Integral) and not isinstance(given, bool) and given >= -1
 
 
 def _flat(scopes: Any) -> list[str]:

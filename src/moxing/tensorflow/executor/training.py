@@ -1,5 +1,6 @@
 """The training step: gradients of every clone, averaged, applied by each loss's optimizer."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,11 +27,18 @@ def optimizers(functions: Sequence[Callable[..., Any]], losses: int) -> list[Any
         if not isinstance(optimizer, tf.train.Optimizer):
             raise TypeError(
                 "optimizer_fn must return an optimizer of tf.train, got "
-                f"{type(optimizer).__name__}."
-                + (" Is a `return` missing at its end?" if optimizer is None else "")
+                f"{type(optimizer).__name__}. {_instead_of(optimizer)}"
             )
         made.append(optimizer)
     return made
+
+
+def _instead_of(returned: Any) -> str:
+    if returned is None:
+        return "Is a `return` missing at its end?"
+    if inspect.isfunction(returned):
+        return "Call that function too: mox.get_optimizer_fn(…)() returns an optimizer."
+    return "Write lambda: tf.train.GradientDescentOptimizer(0.01), or another of tf.train."
 
 
 def train_op(model: Model, made: Sequence[Any], placement: Any, global_step: Any) -> Any:

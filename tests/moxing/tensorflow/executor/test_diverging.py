@@ -59,7 +59,7 @@ def test_what_was_saved_is_told_of_where_something_was(program, tf, sound_until,
 def test_without_a_log_dir_a_lost_training_does_not_speak_of_one(program, tf, sound_until):
     program.spec = lambda loss, **_: {"loss": sound_until(3, loss)}
 
-    with pytest.raises(tf.train.NanLossDuringTrainingError, match="^(?!.*log_dir)"):
+    with pytest.raises(tf.train.NanLossDuringTrainingError, match=r"^(?!.*log_dir)"):
         program.run(max_number_of_steps=30)
 
 

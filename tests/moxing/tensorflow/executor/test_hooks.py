@@ -166,6 +166,48 @@ def test_counts_of_nothing_are_told(mox, tf):
         mox.LogEvaluationMetricHook({"loss": tf.constant(1.0)}, 0, 64, -1)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"batch_size": "8"}, r"greater than 0, got batch_size='8'"),
+        ({"patience": "3"}, r"0 or more, got patience='3'"),
+        ({"min_delta": "x"}, r"a number, got min_delta='x'"),
+        ({"factor": 2, "cooldown": -1}, r"between 0 and 1, got factor=2"),
+        ({"cooldown": -1, "min_lr": None}, r"0 or more, got cooldown=-1, min_lr=None"),
+        ({"max_plateaus": 0}, r"1 or more, got max_plateaus=0"),
+    ],
+)
+def test_what_is_no_such_number_is_told_when_the_hook_is_made(mox, tf, given, told):
+    usual = {"batch_size": 8, "samples_in_train": 64, "samples_in_eval": 8}
+
+    with pytest.raises(ValueError, match=f"PlateauLREarlyStoppingHook: must be {told}"):
+        mox.PlateauLREarlyStoppingHook({"loss": tf.constant(1.0)}, "loss", **{**usual, **given})
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (lambda tf: tf.zeros([8, 1]), r"must be a tensor of rank 0, got shape \(8, 1\)"),
+        (lambda tf: 0.5, r"must be a tensor of rank 0, got float"),
+        (lambda tf: tf.constant("high"), r"must be a number, got a tensor of string"),
+    ],
+    ids=["a batch", "no tensor", "text"],
+)
+def test_what_cannot_be_evaluated_is_told_before_the_training(mox, tf, value, told):
+    with pytest.raises(ValueError, match=rf"monitor_info\['loss'\] {told}"):
+        mox.LogEvaluationMetricHook({"loss": value(tf)}, 8, 64, 8)
+
+
+def test_a_placeholder_that_nothing_feeds_is_told_with_its_cure(program, tf):
+    def spec(loss, **_):
+        return {"loss": loss + tf.placeholder(tf.float32, [], "target")}
+
+    program.spec = spec
+
+    with pytest.raises(ValueError, match=r"^Nothing feeds the placeholder 'target'.*FeedSession"):
+        program.run()
+
+
 def test_a_placeholder_is_fed_in_every_step(program, mox, tf, said):
     from moxing.tensorflow.executor.hooks import FeedSessionRunHook
 

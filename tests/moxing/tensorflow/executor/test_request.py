@@ -53,6 +53,21 @@ def test_an_optimizer_instead_of_a_function_is_told_with_its_cure(program, tf):
     assert "lambda: MomentumOptimizer(…)" in str(caught.value)
 
 
+def test_the_name_of_an_optimizer_is_told_with_its_cure(program):
+    with pytest.raises(TypeError, match=r"Write mox\.get_optimizer_fn\('adam', learning_rate"):
+        program.run(optimizer_fn="adam")
+
+
+def test_a_function_that_returns_a_function_is_told_to_call_it(program, mox):
+    with pytest.raises(TypeError, match=r"got function\. Call that function too"):
+        program.run(optimizer_fn=lambda: mox.get_optimizer_fn("sgd", 0.1))
+
+
+def test_an_optimizer_of_another_kind_is_told_with_its_cure(program, tf):
+    with pytest.raises(TypeError, match=r"of tf\.train, got SGD\. Write lambda: tf\.train\."):
+        program.run(optimizer_fn=lambda: tf.keras.optimizers.SGD(0.1))
+
+
 def test_an_optimizer_fn_without_return_is_told(program):
     with pytest.raises(TypeError, match=r"got NoneType\. Is a `return` missing"):
         program.run(optimizer_fn=lambda: None)
@@ -61,6 +76,24 @@ def test_an_optimizer_fn_without_return_is_told(program):
 def test_auto_batch_without_a_batch_size_is_told(program):
     with pytest.raises(ValueError, match="auto_batch=True needs batch_size"):
         program.run(batch_size=None, auto_batch=True)
+
+
+def test_the_word_false_is_not_taken_for_true(program):
+    with pytest.raises(TypeError, match="auto_batch must be True or False, got 'False'"):
+        program.run(auto_batch="False")
+
+
+def test_a_file_is_no_log_dir(program, tmp_path):
+    (tmp_path / "log").write_text("")
+
+    with pytest.raises(ValueError, match=r"log_dir must be a directory, got the file .*/log"):
+        program.run(log_dir=tmp_path / "log")
+
+
+def test_paths_may_be_objects_or_bytes(program, tmp_path):
+    program.run(log_dir=tmp_path / "first")
+
+    program.run("EVAL", checkpoint_path=bytes(tmp_path / "first"))
 
 
 def test_an_export_needs_a_place(program):

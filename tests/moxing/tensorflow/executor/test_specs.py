@@ -26,6 +26,34 @@ def test_a_number_that_is_none_is_named(program):
         program.run()
 
 
+def test_what_has_no_names_is_told(mox, tf):
+    with pytest.raises(TypeError) as raised:
+        mox.ModelSpec(log_info=tf.constant(1.0), output_info=[tf.constant(1.0)])
+
+    assert str(raised.value).splitlines() == [
+        "mox.ModelSpec(log_info=…) must be a dict of names and tensors, got a tensor.",
+        "mox.ModelSpec(output_info=…) must be a dict of names and tensors, got list.",
+    ]
+
+
+def test_a_loss_of_whole_numbers_and_a_text_in_the_log_are_told_at_once(program, tf):
+    program.spec = lambda **_: {"loss": tf.constant(1), "log_info": {"name": tf.constant("x")}}
+
+    with pytest.raises(ValueError, match="loss must be") as raised:
+        program.run()
+
+    assert str(raised.value).splitlines() == [
+        "loss must be of a floating-point type, got int32.",
+        "log_info['name'] must be a number, got a tensor of string.",
+    ]
+
+
+@pytest.mark.parametrize("version", [-2, 1.5, True, None, "a/b", "..", "eval"])
+def test_what_is_no_version_of_a_model_is_told(mox, tf, version):
+    with pytest.raises(ValueError, match="must be a number, or the name of a directory, got"):
+        mox.ExportSpec({"x": tf.constant(1)}, {"y": tf.constant(1)}, version=version)
+
+
 def test_the_inputs_of_a_model_are_a_plain_list_even_of_one(program, tf):
     seen = []
 
