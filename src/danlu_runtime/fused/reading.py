@@ -144,7 +144,8 @@ class Ahead:
             data = data.padded_batch(self._steps, tuple(each[1:] for each in self._shapes))
         else:
             data = data.batch(self._steps)
-        made = tf.raw_ops.MakeIterator(dataset=data.prefetch(1)._variant_tensor, iterator=iterator)
+        data = data.prefetch(1).with_options(_as_written())
+        made = tf.raw_ops.MakeIterator(dataset=data._variant_tensor, iterator=iterator)
         with tf.control_dependencies([made]):
             first = [_assign(self._at, tf.constant(0)), _assign(self._size, tf.constant(0))]
         with tf.control_dependencies(first):
@@ -164,6 +165,14 @@ class Ahead:
             return tf.identity(*entered([value]).values())
 
         return cond_v2.cond_v2(tf.equal(size, self._steps), as_it_is, longer)
+
+
+def _as_written() -> tf.data.Options:
+    """Return what keeps tf.data from turning a plain pipeline into one it watches and tunes."""
+    options = tf.data.Options()
+    options.experimental_optimization.apply_default_optimizations = False
+    options.autotune.enabled = False
+    return options
 
 
 def _variable(name: str, kind: tf.DType) -> tf.Tensor:
