@@ -4,6 +4,7 @@ It takes five seconds and 1.2 GB, so tests with it run in one process: see conft
 """
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -74,7 +75,10 @@ def running(folder: Path, *further: str) -> Iterator[Seaweed]:
     arguments = [*_arguments(folder), *(f"-{name}={port}" for name, port in ports.items())]
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
-            [*DYING_WITH_US, program, *arguments, *further], stdout=log, stderr=log
+            [*DYING_WITH_US, program, *arguments, *further],
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "TMPDIR": str(folder)},  # it has logs of its own there
         )
     try:
         url = f"http://127.0.0.1:{ports['s3.port']}"
@@ -84,6 +88,9 @@ def running(folder: Path, *further: str) -> Iterator[Seaweed]:
     finally:
         process.kill()
         process.wait()
+        for port in ports.values():  # their place cannot be chosen
+            for path in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
+                path.unlink(missing_ok=True)
 
 
 def _arguments(folder: Path) -> list[str]:
