@@ -86,6 +86,14 @@ class Loop:
         Raises:
             ValueError: there was not one batch.
         """
+        try:
+            self._run(session)
+        except BaseException:
+            for part in self._parts:
+                part.broken()
+            raise
+
+    def _run(self, session: Any) -> None:
         while not (session.should_stop() or self.moment.stop or self._is_over()):
             began = time.perf_counter()
             try:

@@ -48,6 +48,9 @@ class Part:
     def end(self, moment: Moment) -> None:
         """The run ends as it should."""
 
+    def broken(self) -> None:
+        """The run ends with an error."""
+
 
 def until(step: int, period: int) -> int:
     """Return how many steps from ``step`` on lead to one that is a multiple of ``period``."""

@@ -13,7 +13,10 @@ from moxing.tensorflow.executor.parts import FAR, Moment, Part, until
 
 
 class Saving(Part):
-    """``steps`` or ``seconds`` between two; with neither, the last one alone."""
+    """``steps`` or ``seconds`` between two; with neither, the last one alone.
+
+    ``before`` is called before each: what belongs to steps that are not made again is written.
+    """
 
     def __init__(
         self,
@@ -24,8 +27,10 @@ class Saving(Part):
         resumes: bool = False,
         weights: Weights | None = None,
         clock: Callable[[], float] = time.monotonic,
+        before: Callable[[], None] = lambda: None,
     ) -> None:
         self._saver = saver
+        self._before = before
         self._path = os.path.join(log_dir, NAME)
         self._steps = steps
         self._seconds = seconds
@@ -63,6 +68,7 @@ class Saving(Part):
         self._save(moment)
 
     def _save(self, moment: Moment) -> None:
+        self._before()
         self._at = self._clock()
         self._saved = moment.global_step
         tf.logging.info("Saving checkpoints for %d into %s.", moment.global_step, self._path)

@@ -2,7 +2,8 @@
 
 import itertools
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -13,12 +14,26 @@ from moxing.tensorflow.executor.parts import Moment, Part, until
 MERGED = "summary"
 _made = itertools.count()
 RATE = "learning_rate"
+_SECONDS = 1.0  # who looks at curves sees points this late at most
+_SHARE = 20  # of its time a run is not waiting for a file: one in an object store is written anew
 
 
 class Writer(Part):
-    """Event files of one directory."""
+    """Event files of one directory.
 
-    def __init__(self, directory: str, graph: Any = None) -> None:
+    What is added is in the file a moment later, and before a checkpoint of the same step: a run
+    of many short steps does not wait for every point.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        graph: Any = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
+        self._due = clock()
+        self._is_shown = False
         # Files of one second and one host have one name: the second would replace the first.
         self._writer = tf.summary.FileWriter(
             directory, graph, filename_suffix=f".{os.getpid()}.{next(_made)}"
@@ -30,7 +45,24 @@ class Writer(Part):
 
     def add(self, summary: Any, step: int) -> None:
         self._writer.add_summary(summary, step)
+        self._is_shown = False
+
+    def after(self, moment: Moment) -> None:
+        if not self._is_shown and self._clock() >= self._due:
+            self.show()
+
+    def show(self) -> None:
+        """Wait until all that was added is in the file."""
+        if self._is_shown:
+            return
+        began = self._clock()
         self._writer.flush()
+        self._is_shown = True
+        ended = self._clock()
+        self._due = ended + max(_SECONDS, _SHARE * (ended - began))
+
+    def broken(self) -> None:
+        self.show()
 
     def end(self, moment: Moment) -> None:
         self.close()
@@ -52,6 +84,7 @@ class Evaluated(Part):
         if self._writer is None:
             self._writer = Writer(f"{self._log_dir.rstrip('/')}/eval")
         self._writer.numbers(step, metrics)
+        self._writer.show()
 
     def end(self, moment: Moment) -> None:
         if self._writer is not None:

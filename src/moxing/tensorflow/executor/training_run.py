@@ -240,7 +240,7 @@ def _kept(request: Request, built: _Built, saver: Any, found: Any) -> list[Part]
     graph = tf.get_default_graph()
     tf.train.write_graph(graph, request.log_dir, "graph.pbtxt")
     writer = Writer(request.log_dir, graph)
-    parts: list[Part] = [writer, StepRate(writer.numbers)]
+    parts: list[Part] = [StepRate(writer.numbers)]
     if request.summary_every:
         drawn = tf.get_collection(tf.GraphKeys.SUMMARIES)
         merged = tf.summary.merge(drawn) if drawn else None
@@ -248,8 +248,8 @@ def _kept(request: Request, built: _Built, saver: Any, found: Any) -> list[Part]
     resumes = found is not None and found.resumes
     weights = Weights(tf.trainable_variables(), saver)
     often = (request.save_steps, request.save_seconds)
-    parts.append(Saving(saver, request.log_dir, *often, resumes, weights))
-    return parts
+    saving = Saving(saver, request.log_dir, *often, resumes, weights, before=writer.show)
+    return [*parts, writer, saving]
 
 
 def _number(rate: Any) -> float | None:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def drawn(tf, log_dir):
     """Return (step, tag, value) of every number in the event files of a directory."""
@@ -100,3 +102,63 @@ def test_an_evaluation_of_shuffled_data_is_told(program, mox, tf, said, tmp_path
     program.run("EVAL", **given)
 
     assert sum("shuffles its data" in line for line in said()) == 1
+
+
+def _writer(tf, tmp_path, now):
+    from moxing.tensorflow.executor.summaries import Writer
+
+    return Writer(str(tmp_path), clock=lambda: now[0])
+
+
+def test_points_of_short_steps_are_shown_together_a_second_later(tf, tmp_path):
+    now = [100.0]
+    writer = _writer(tf, tmp_path, now)
+    writer.numbers(1, {"loss": 0.5})
+    writer.after(None)
+    assert [step for step, *_ in drawn(tf, tmp_path)] == [1]
+
+    writer.numbers(2, {"loss": 0.4})
+    now[0] += 0.5
+    writer.after(None)
+    assert [step for step, *_ in drawn(tf, tmp_path)] == [1]
+
+    now[0] += 0.5
+    writer.after(None)
+    assert [step for step, *_ in drawn(tf, tmp_path)] == [1, 2]
+
+
+def test_points_are_shown_before_the_checkpoint_of_their_step(tf, tmp_path):
+    from moxing.tensorflow.executor.parts import Moment
+    from moxing.tensorflow.executor.saving import Saving
+
+    now, seen = [100.0], []
+
+    class Saver:
+        def save(self, session, path, global_step):
+            seen.append([step for step, *_ in drawn(tf, tmp_path)])
+
+    writer = _writer(tf, tmp_path, now)
+    writer.show()
+    saving = Saving(Saver(), str(tmp_path), 10, None, before=writer.show)
+    writer.numbers(9, {"loss": 0.5})
+    saving.after(Moment(None, 9, 10))
+
+    assert seen == [[9]]
+
+
+def test_a_run_that_breaks_leaves_the_points_before(program, tf, tmp_path):
+    original = program.model_fn
+
+    def model_fn(inputs, mode):
+        spec = original(inputs, mode)
+        step = tf.cast(tf.train.get_or_create_global_step(), tf.float32)
+        spec.loss = tf.where(step < 15.0, spec.loss, float("nan"))
+        spec.log_info["loss"] = spec.loss
+        return spec
+
+    with pytest.raises(tf.train.NanLossDuringTrainingError):
+        program.run(
+            model_fn=model_fn, log_dir=str(tmp_path), max_number_of_steps=50, save_summary_steps=5
+        )
+
+    assert {step for step, *_ in drawn(tf, tmp_path)} >= {0, 5, 10}
