@@ -7,6 +7,7 @@ it is closed. What is opened to read is brought here first.
 import os
 import shutil
 import tempfile
+import weakref
 from types import ModuleType
 from typing import Any
 
@@ -19,10 +20,16 @@ def enter(module: ModuleType) -> None:
     open_local, close_local = kind.__init__, kind.close
 
     def __init__(self: Any, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
-        copy = LocalCopy(name, mode) if _may_be_remote(name) else None
-        open_local(self, copy.path if copy else name, mode, *args, **kwargs)
-        if copy:
-            _copies[self.id.id] = copy
+        if not _may_be_remote(name):
+            open_local(self, name, mode, *args, **kwargs)
+            return
+        copy = LocalCopy(name, mode)
+        try:
+            open_local(self, copy.path, mode, *args, **kwargs)
+        except BaseException:
+            copy.remove()
+            raise
+        _copies[self.id.id] = copy
 
     def close(self: Any) -> None:
         copy = _copies.pop(self.id.id, None) if self.id.valid else None
@@ -34,7 +41,10 @@ def enter(module: ModuleType) -> None:
 
 
 class LocalCopy:
-    """A file of this machine for an object; ``finish`` stores it where it was opened to write."""
+    """A file of this machine for an object; ``finish`` stores it where it was opened to write.
+
+    It goes with this process at the latest; a fork leaves it to whom it belongs.
+    """
 
     def __init__(self, name: Any, mode: str) -> None:
         from danlu.storage import paths
@@ -42,6 +52,7 @@ class LocalCopy:
         self._name = paths.text(name)
         self._folder = tempfile.mkdtemp(prefix="danlu-hdf5-")
         self._owner = os.getpid()
+        self.remove = weakref.finalize(self, _remove, self._folder, self._owner)
         self._changes = mode != "r"
         self.path = os.path.join(self._folder, os.path.basename(self._name) or "file.h5")
         if mode in ("w-", "x") and paths.exists(self._name):
@@ -59,7 +70,12 @@ class LocalCopy:
                 with open(self.path, "rb") as source:
                     location.storage.write(file_key(location), source)
         finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self.remove()
+
+
+def _remove(folder: str, owner: int) -> None:
+    if owner == os.getpid():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _copies: dict[int, LocalCopy] = {}

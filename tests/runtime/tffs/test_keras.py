@@ -1,5 +1,6 @@
 """Keras 2 and object stores: checkpoints, logs, weights, whole models, HDF5 too."""
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,13 @@ def test_a_model_is_loaded_as_it_was_saved(tf2: Any, bucket: str, name: str) -> 
     model.save(f"{bucket}/out/{name}")
     again = tf2.keras.models.load_model(f"{bucket}/out/{name}")
     assert answer(again) == pytest.approx(answer(model))
+
+
+def test_a_model_is_converted_for_lite(tf2: Any, bucket: str) -> None:
+    trained(tf2).save(f"{bucket}/out/model")
+    converter = tf2.lite.TFLiteConverter.from_saved_model(f"{bucket}/out//model/")
+    interpreter = tf2.lite.Interpreter(model_content=converter.convert())
+    assert len(interpreter.get_output_details()) == 1
 
 
 @pytest.mark.parametrize("name", ["weights", "weights.h5"])
@@ -93,3 +101,40 @@ def test_what_numpy_cannot_write_is_an_error(tf2: Any, bucket: str) -> None:
         numpy.save(file, numpy.arange(3))
     with tf2.io.gfile.GFile(f"{bucket}/a.npy", "rb") as file:
         assert numpy.load(file).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("text", [None, b"no HDF5"])
+def test_nothing_is_left_of_a_file_that_cannot_be_opened(
+    tf2: Any, bucket: str, text: bytes | None
+) -> None:
+    import h5py
+
+    if text is not None:
+        with tf2.io.gfile.GFile(f"{bucket}/a.h5", "wb") as file:
+            file.write(text)
+
+    with pytest.raises(OSError, match=r"a\.h5|signature"):
+        h5py.File(f"{bucket}/a.h5", "r")
+
+    assert list(Path(tempfile.gettempdir()).glob("danlu-hdf5-*")) == []
+
+
+def test_nothing_is_left_of_a_file_that_was_not_closed(programs: Any, bucket: str) -> None:
+    script = f"""
+import os, sys
+import h5py
+with h5py.File("{bucket}/a.h5", "w") as file:
+    file["x"] = 1
+open_file = h5py.File("{bucket}/a.h5")
+if os.fork() == 0:
+    sys.exit()
+os.wait()
+folder = os.path.dirname(open_file.filename)
+print(open_file["x"][()], os.listdir(folder), folder)
+"""
+
+    output, _ = programs.run(script)
+
+    number, names, folder = output.split()
+    assert (number, names) == ("1", "['a.h5']")
+    assert not Path(folder).exists()
