@@ -19,6 +19,7 @@ _STORES = {
     "tensorflow": "danlu_runtime.tffs:enter",
     "h5py": "danlu_runtime.tffs.hdf5:enter",
     "tf_keras.src.saving.saving_api": "danlu_runtime.tffs.keras_weights:enter",
+    "tensorflow.lite.python.convert": "danlu_runtime.tffs.lite:enter",
 }
 # Two, written as nobody else writes it: a child that inherits it can tell that it is not a wish.
 _OUR_LEVEL = "02"

@@ -10,6 +10,7 @@
     summaries.py    writers of summaries that are left open
     hdf5.py         HDF5 files of Keras, which do not go through TensorFlow
     keras_weights.py    weights that are several files
+    lite.py         models for TensorFlow Lite
 
 docs/design/tensorflow-files.md says why it is made this way.
 """
