@@ -81,6 +81,40 @@ def test_what_is_no_event_file_gives_no_curves(tmp_path, data):
     assert collection.curves().curves == ()
 
 
+def test_a_graph_with_a_whole_data_set_in_it_is_passed_over_unread(tmp_path):
+    from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c
+
+    writer = Writer(tmp_path / "events.out.tfevents.1")
+    writer.scalar("loss", 1, 3.0)
+    length = struct.pack("<Q", 1 << 30)
+    with open(writer.path, "ab") as file:
+        file.write(length + struct.pack("<I", masked_crc32c(length)))
+        file.truncate(file.tell() + (1 << 30) + 4)  # takes no room
+    writer.scalar("loss", 2, 2.0)
+    collection = Collection()
+
+    collection.read([(".", str(writer.path))])
+
+    assert _values(collection) == {(".", "loss"): [(1, 3.0), (2, 2.0)]}
+
+
+def test_a_damaged_record_ends_the_reading(tmp_path):
+    writer = Writer(tmp_path / "events.out.tfevents.1")
+    writer.scalar("loss", 1, 3.0)
+    size = writer.path.stat().st_size
+    writer.scalar("loss", 2, 2.0)
+    writer.scalar("loss", 3, 1.0)
+    data = bytearray(writer.path.read_bytes())
+    data[size + 20] ^= 1
+    writer.path.write_bytes(data)
+    collection = Collection()
+
+    collection.read([(".", str(writer.path))])
+    collection.read([(".", str(writer.path))])
+
+    assert _values(collection) == {(".", "loss"): [(1, 3.0)]}
+
+
 def test_numbers_that_json_cannot_hold_are_words(tmp_path):
     writer = Writer(tmp_path / "events.out.tfevents.1")
     for step, value in enumerate([float("nan"), float("inf"), float("-inf")]):

@@ -1,12 +1,13 @@
 """Numbers of one event file, read as it grows."""
 
 import logging
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
+
+from danlu.summaries.records import Records
 
 log = logging.getLogger(__name__)
 
@@ -29,22 +30,17 @@ class Restart:
 
 
 class EventFile:
-    """Each call of :meth:`read` goes on where the last one ended.
-
-    A record that is cut off at the end is read when it is complete; one that is damaged ends the
-    reading of its file, as in TensorBoard.
-    """
+    """Each call of :meth:`read` goes on where the last one ended."""
 
     def __init__(self, path: str) -> None:
-        if not os.path.isfile(path):
-            raise FileNotFoundError(path)  # tensorboard has errors of its own for this
-        self._loader = _loader()(path)
+        _without_tensorflow()
+        self._records = Records(path)
         self._tensors: set[str] = set()  # tags whose tensors are scalars
 
     def read(self) -> Iterator[Scalar | Restart]:
         from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-        for record in self._loader.Load():
+        for record in self._records.read():
             try:
                 event = _event().FromString(record)
             except DecodeError as error:  # though its checksum was right
@@ -82,15 +78,6 @@ def _scalar(tensor: Any) -> float | None:
         return float(found.item()) if found.size == 1 else None
     except (TypeError, ValueError):
         return None
-
-
-def _loader() -> Any:
-    _without_tensorflow()
-    from tensorboard.backend.event_processing import (  # type: ignore[import-untyped]
-        event_file_loader,
-    )
-
-    return event_file_loader.RawEventFileLoader
 
 
 def _event() -> Any:
