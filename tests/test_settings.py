@@ -109,6 +109,11 @@ def test_all_faults_are_told_at_once(env, write):
         ("home", ""),
         ("lang", ["en"]),
         ("isolation", "all"),
+        ("ray_address", "10.0.0.5"),
+        ("ray_address", "10.0.0.5:0"),
+        ("ray_address", "10.0.0.5:66000"),
+        ("ray_address", "ray://10.0.0.5:10001"),
+        ("ray_address", "auto"),
         ("allowed_hosts", 5),
         ("allowed_hosts", ["a", 5]),
         ("flavors", "cpu.basic"),
@@ -400,3 +405,8 @@ def test_the_file_is_where_it_was_read_from(env, monkeypatch):
 
     assert load().file == settings_file(env)
     assert load().database == load().home / "danlu.db"
+
+
+@pytest.mark.parametrize("told", ["", "10.0.0.5:6379", "head.example.com:6379", "[fd00::5]:6379"])
+def test_a_ray_head_is_named_by_its_address(env, told):
+    assert load({"ray_address": told}, env).ray_address == told

@@ -121,6 +121,15 @@ def port(value: Any) -> int:
     return read
 
 
+def address(value: Any) -> str:
+    """Return HOST:PORT, or nothing."""
+    given = text(value)
+    found = re.fullmatch(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})", given)
+    if given and (found is None or not 0 < int(found[1]) < 65536):
+        raise ValueError(value)
+    return given
+
+
 def switch(value: Any) -> bool:
     word = str(value).lower() if isinstance(value, bool) else text(value).lower()
     if word not in ("1", "true", "yes", "0", "false", "no"):

@@ -3,6 +3,7 @@ import time
 
 import pytest
 
+from danlu.errors import Unavailable
 from danlu.job.state import JobState, Reason
 
 
@@ -307,3 +308,21 @@ def test_a_job_that_begins_is_told_of_when_its_agents_are_on_their_way(house, re
 
     assert [f"{job.id}/1/worker-0"] == seen[0]
     assert len(seen) == 2  # it began, and it runs
+
+
+def test_a_cluster_that_is_away_is_told_of_once(house, caplog):
+    answers = iter(["away", "away", "away", "denied", "denied"])
+
+    def held():
+        house.supervisor.wake()  # no pause before the next look
+        why = next(answers, "")
+        if why:
+            raise Unavailable(f"The cluster is {why}.")
+        house.supervisor.close()
+        return []
+
+    house.executor.held = held
+    house.supervisor.run()
+
+    told = [record.getMessage() for record in caplog.records if "tick failed" in record.message]
+    assert told == [f"tick failed because=The cluster is {why}." for why in ("away", "denied")]

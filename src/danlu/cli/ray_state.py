@@ -27,10 +27,10 @@ def check(settings: Settings) -> Finding:
     try:
         address = find_access(settings).address
         host, _, port = address.rpartition(":")
-        socket.create_connection((host, int(port)), _KNOCK).close()
+        socket.create_connection((host.strip("[]"), int(port)), _KNOCK).close()
     except DanluError as error:
         return found("ray", FAIL, "away", why=error.message, hint=error.hint)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         why = f"Nothing answers at {address}: {error}"
         return found("ray", WARN, "away", why=why, hint="danlu up --ray, or see ray_address.")
     return found("ray", OK, "good", address=address)

@@ -86,6 +86,7 @@ class Supervisor:
     def run(self) -> None:
         """Tick until closed."""
         tidied: int | None = None
+        told = ""  # a cluster or a database that is away is told of once, not at every tick
         while not self._closed:
             self._woken.clear()
             try:
@@ -94,9 +95,11 @@ class Supervisor:
                     self._tidying.after_crash()
                     tidied = fence
                 pause = _LEASELESS if fence is None else self.tick()
+                told = ""
             except Unavailable as error:
-                log.warning("tick failed because=%s", error)
-                pause = 1.0
+                if str(error) != told:
+                    log.warning("tick failed because=%s", error)
+                told, pause = str(error), 1.0
             except Exception:
                 log.exception("tick failed")
                 pause = 1.0
@@ -291,6 +294,6 @@ def _why(job: Job) -> str:
     if job.stop_requested or job.reason in (None, Reason.STOPPED_BY_USER):
         return ""
     if job.reason is Reason.DONE:
-        return "the workers are done"
+        return "the tasks that decide are done"
     words = job.reason.value.replace("_", " ") if job.reason else ""
     return f"{job.failed_task} ended first: {words}" if job.failed_task else words
