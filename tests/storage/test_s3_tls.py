@@ -1,12 +1,16 @@
 """A service over TLS that an authority of one's own has signed."""
 
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from danlu.errors import Refused
+from danlu.errors import Refused, StorageError
 from danlu.settings import Endpoint, load
 from danlu.storage.s3 import S3Storage
 from danlu.storage.s3_faults import Untrusted
@@ -45,6 +49,65 @@ def test_whom_nobody_trusts_is_told_at_once(place: Endpoint, clock: Clock, key: 
         S3Storage(stranger, "bucket", patience=clock.patience).read(key)
     assert "ca_bundle" in caught.value.hint
     assert clock.waits == []
+
+
+def test_who_speaks_plain_http_is_told_at_once(service: SmallS3, clock: Clock) -> None:
+    with serve(service) as url:
+        plain = endpoint(url.replace("http:", "https:"))
+
+        with pytest.raises(StorageError, match="No TLS connection") as caught:
+            S3Storage(plain, "bucket", patience=clock.patience).read("a")
+    assert "http://" in caught.value.hint
+    assert clock.waits == []
+
+
+def test_a_connection_cut_off_before_it_is_safe_is_made_again(
+    place: Endpoint, clock: Clock
+) -> None:
+    with cutting_off(3, urlsplit(place.endpoint).port or 0) as port:
+        front = replace(place, endpoint=f"https://127.0.0.1:{port}")
+
+        storage = S3Storage(front, "bucket", patience=clock.patience)
+
+        assert storage.stat("a") is None
+    assert len(clock.waits) == 3
+
+
+@contextmanager
+def cutting_off(count: int, port: int) -> Iterator[int]:
+    """Give a port that leads to another one; the first connections end with their greeting."""
+    ends = []
+
+    def lead() -> None:
+        for number in range(count + 1):
+            taken = stack.enter_context(front.accept()[0])
+            if number < count:
+                taken.recv(65536)
+                taken.close()
+        there = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        ends.extend([taken, there])
+        threads = [threading.Thread(target=pump, args=pair) for pair in (ends, ends[::-1])]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    with ExitStack() as stack:
+        front = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        leading = threading.Thread(target=lead)
+        leading.start()
+        yield front.getsockname()[1]
+        for end in ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        leading.join()
+
+
+def pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
 
 
 @pytest.mark.parametrize("key", KEYS)

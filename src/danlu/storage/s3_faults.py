@@ -11,7 +11,7 @@ _CODE = re.compile(r"<Code>\s*([A-Za-z0-9.]{1,64})\s*</Code>")
 _WRONG_KEY = ("SignatureDoesNotMatch", "InvalidAccessKeyId", "InvalidToken", "ExpiredToken")
 _AGAIN = ("RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable", "OperationAborted")
 
-UNTRUSTED = "Untrusted"  # our own code, for an answer that never came
+UNTRUSTED, NO_TLS = "Untrusted", "NoTls "  # our own codes, for an answer that never came
 
 
 class Untrusted(StorageError):
@@ -38,7 +38,7 @@ class Fault(Exception):
     """An answer that is no success: its HTTP status and the code in its body, where it has one."""
 
     def __init__(self, status: int, code: str) -> None:
-        super().__init__(f"{status} {code}".strip())
+        super().__init__(f"{status or ''} {code}".strip())
         self.status = status
         self.code = code
 
@@ -69,6 +69,11 @@ def told(found: Fault, host: str, bucket: str, key: str) -> StorageError:
         return Untrusted(
             f"The certificate of {host} is not one this machine trusts.",
             hint="Set ca_bundle of its scheme to the PEM file of the authority that signed it.",
+        )
+    if found.code.startswith(NO_TLS):
+        return StorageError(
+            f"No TLS connection to {host} can be made: {found.code.removeprefix(NO_TLS)}.",
+            hint="Where it speaks plain HTTP, write http:// in the endpoint of its scheme.",
         )
     if found.code == "RequestTimeTooSkewed":
         return StorageError(

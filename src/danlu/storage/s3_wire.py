@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from danlu.errors import Refused
 from danlu.settings import Endpoint
 from danlu.storage.etags import etag_in
-from danlu.storage.s3_faults import UNTRUSTED, Fault, Passing, fault
+from danlu.storage.s3_faults import NO_TLS, UNTRUSTED, Fault, Passing, fault
 from danlu.storage.s3_request import Requests
 
 if TYPE_CHECKING:
@@ -147,8 +147,8 @@ class Wire:
                 preload_content=False,
                 decode_content=False,
             )
-        except SSLError:
-            raise Fault(0, UNTRUSTED) from None
+        except SSLError as error:
+            raise _tls_fault(error.args[0]) from None
         except HTTPError as error:
             raise Passing(0, _reason(error)) from None
 
@@ -217,6 +217,18 @@ def _pieces(answer: "BaseHTTPResponse", left: int) -> Iterator[memoryview]:
             raise Passing(0, "cut off")
         yield buffer[:count]
         left -= count
+
+
+def _tls_fault(error: object) -> Fault:
+    """Return what kept a connection from being made, which only sometimes stays so."""
+    import ssl
+
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return Fault(0, UNTRUSTED)
+    cut_off = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+    if isinstance(error, ssl.SSLError) and not isinstance(error, cut_off):
+        return Fault(0, f"{NO_TLS}{error.reason}")
+    return Passing(0, "cut off")
 
 
 def _reason(error: Exception) -> str:
