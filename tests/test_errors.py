@@ -99,6 +99,7 @@ def test_a_near_name_is_offered_before_the_list():
     known = ["modelarts", "modelmaker", "dls"]
 
     assert suggestion("modelart", known) == "Did you mean 'modelarts'?"
+    assert suggestion("ModelArts", known) == "Did you mean 'modelarts'?"
     assert suggestion("sagemaker", known) == "Known: dls, modelarts, modelmaker."
     assert suggestion("x", []) == ""
 

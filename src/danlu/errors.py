@@ -154,12 +154,16 @@ class NoCapacity(ExecutorError):
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return 'Did you mean …' when something is near, else the list of what there is."""
+    """Return 'Did you mean …' when something is near, else the list of what there is.
+
+    Upper and lower case are the same: who writes 'LeNet' means 'lenet'.
+    """
     import difflib
 
     names = sorted(set(known))
+    by_folded = {each.casefold(): each for each in reversed(names)}
     # 0.8: a lower cutoff offers 'modelmaker' to somebody who wrote 'sagemaker'.
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.8)
+    near = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.8)
     if near:
-        return f"Did you mean {near[0]!r}?"
+        return f"Did you mean {by_folded[near[0]]!r}?"
     return f"Known: {', '.join(names)}." if names else ""
