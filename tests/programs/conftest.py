@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from danlu.executors.warm import WaitingProcesses
 from danlu.taskdir.process import marked
+from danlu.taskdir.warm import FOLDER
 
 DANLU = Path(sys.executable).with_name("danlu")
 
@@ -96,11 +98,35 @@ def is_zombie(pid):
         return True
 
 
-def lives(parent):
-    """Give a person a folder and a home below ``parent``; end what is left of them afterwards."""
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory):
+    """Where everybody's jobs look for a process that waits with TensorFlow loaded."""
+    return tmp_path_factory.mktemp("waiting") / FOLDER
+
+
+@pytest.fixture(scope="session")
+def waiting(shelf):
+    processes = WaitingProcesses(shelf.parent, most=2)
+    yield processes
+    processes.close()
+
+
+@pytest.fixture(autouse=True)
+def _what_was_wished_for_is_loaded(waiting):
+    """As on any machine the first job starts cold, and leaves word of what it would have taken."""
+    waiting.tend()
+
+
+def lives(parent, shelf):
+    """Give a person a folder and a home below ``parent``; end what is left of them afterwards.
+
+    Their server keeps no process with TensorFlow loaded, and their jobs take one that all share.
+    """
     folder = parent / "a folder with 空格 and 'quotes'"
     folder.mkdir()
     person = Person(parent / "home", folder)
+    person.home.mkdir(mode=0o700)
+    (person.home / FOLDER).symlink_to(shelf)
     yield person
     subprocess.run([DANLU, "down"], env=person.env, capture_output=True, timeout=60)
     for job in (person.home / "jobs").glob("*"):
@@ -109,11 +135,11 @@ def lives(parent):
 
 
 @pytest.fixture
-def person(tmp_path):
-    yield from lives(tmp_path)
+def person(tmp_path, shelf):
+    yield from lives(tmp_path, shelf)
 
 
 @pytest.fixture(scope="module")
-def resident(tmp_path_factory):
+def resident(tmp_path_factory, shelf):
     """One person and one server for all programs of a file: each takes a folder of its own."""
-    yield from lives(tmp_path_factory.mktemp("resident"))
+    yield from lives(tmp_path_factory.mktemp("resident"), shelf)

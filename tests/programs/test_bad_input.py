@@ -78,8 +78,8 @@ def test_a_parameter_without_a_value(person):
 def test_more_nodes_than_there_is_room_for(person):
     told = refused(person, "run", person.script(WORKS), "--nodes", "50")
 
-    assert "nodes" in told
-    assert "50" in told
+    assert "the 100 tasks of the job ask for 50 CPUs together, this machine has 4." in told
+    assert "Ask for fewer tasks" in told
 
 
 def test_a_name_that_is_taken(person):

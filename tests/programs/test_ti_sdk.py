@@ -208,7 +208,7 @@ def test_the_first_fit_starts_a_server(person):
 
 
 def test_two_instances_are_two_tasks_with_names(person):
-    person.home.mkdir()
+    person.home.mkdir(exist_ok=True)
     (person.home / "settings.toml").write_text('[flavors."TEAM.HALF"]\ncpus = 0.5\n')
     code(
         person,
