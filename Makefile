@@ -8,7 +8,8 @@ UV := $(BIN)/uv
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python
 LOCK := $(UV) pip compile --quiet --generate-hashes --universal --python-version 3.10 --no-header \
 	--no-emit-index-url --no-emit-find-links --upgrade
-JOBS ?= 2
+# One more than the two cores of a small machine: many tests wait, for a process, a lease or a cluster.
+JOBS ?= 3
 
 # Everything started from here has compiled bytecode: imports are most of a short job.
 export UV_COMPILE_BYTECODE := 1
