@@ -16,6 +16,7 @@ from trials import tried
 PROGRAMS = Path(__file__).with_name("programs")
 STEPS, INTERVAL = 60, 10
 LATEST = STEPS - 20  # on a busy machine whoever kills comes late
+PATIENCE = 1200  # seconds: there a cold start takes minutes, and all tries before it would be lost
 OUT = {"train_url": "obs://bucket/out"}
 STYLES = {
     "kdl": {"module": "trainer.task", "job_args": "--checkpoint_path=ks3://bucket/out"},
@@ -85,7 +86,7 @@ def _single(value):
 
 def trains_until(step, ledger):
     """Return the process that trains, once it has trained so far."""
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + PATIENCE
     while not (trained := [pid for at, pid in ledger.steps(1) if at >= step]):
         assert time.monotonic() < deadline, "it does not train"
         time.sleep(0.01)
@@ -136,7 +137,7 @@ def run(settings, warm, client, code, tmp_path, style):
         job = client.submit(request_of(style, code, ledger))["id"]
         trainer = trains_until(step, ledger)
         os.kill(agent_of(settings, job) if victim == "agent" else trainer, number)
-        view = client.wait(job, timeout=600)
+        view = client.wait(job, timeout=PATIENCE)
         assert (view["state"], view["attempt"]) == ("succeeded", 2), view
         assert ledger.ends()[-1] == exact_result()
         return ledger.steps(1)[-1][0] - (ledger.steps(2)[0][0] - 1)
