@@ -115,6 +115,16 @@ def test_two_nodes_of_four_gpus_get_the_flags_of_the_manual():
         )
 
 
+@pytest.mark.parametrize("flag", ["job_name", "task_index", "ps_hosts", "worker_hosts"])
+def test_a_flag_of_the_cluster_is_no_parameter_of_a_job_on_several_nodes(flag):
+    request = {**REQUEST, "parameters": {flag: "0"}}
+
+    with pytest.raises(InvalidJob, match=f"parameters.{flag}: is given to each task by the serv"):
+        dls.read({**request, "nodes": 2})
+
+    assert dls.read(request).params == ((flag, "0"),)
+
+
 def test_one_node_is_told_of_its_gpus_only():
     assert command(REQUEST, gpus=("0", "1")).args == ("--data_url=", "--num_gpus=2")
 

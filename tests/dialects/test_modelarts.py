@@ -155,6 +155,16 @@ def test_two_nodes_are_a_ps_and_a_worker_on_each():
     )
 
 
+@pytest.mark.parametrize("flag", ["job_name", "task_index", "ps_hosts", "worker_hosts"])
+def test_a_flag_of_the_cluster_is_no_parameter_of_a_job_on_several_nodes(flag):
+    request = {**MNIST, "parameters": {flag: "0"}}
+
+    with pytest.raises(InvalidJob, match=f"parameters.{flag}: is given to each task by the serv"):
+        modelarts.read({**request, "nodes": 2})
+
+    assert modelarts.read(request).params == ((flag, "0"),)
+
+
 def test_a_parameter_server_leaves_the_outputs_alone():
     spec = modelarts.read({**MNIST, "nodes": 2})
 

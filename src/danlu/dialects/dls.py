@@ -30,7 +30,9 @@ JOB_DIR = f"{HOME}/user-job-dir"
 def read(request: Mapping[str, Any]) -> JobSpec:
     form = Form(request, {"code": ("code_dir",)})
     if form.anything(dls_preset.OPTION) not in (None, ""):
-        return form.done(dls_preset.read(form, NAME))
+        spec = dls_preset.read(form, NAME)
+        ps_worker.check(form, spec)
+        return form.done(spec)
     code = form.uri("code")
     if not code:
         form.fault("code", "must be the URI of the code directory.")
@@ -52,6 +54,7 @@ def read(request: Mapping[str, Any]) -> JobSpec:
         },
         **form.common(),
     )
+    ps_worker.check(form, spec)
     return form.done(spec)
 
 

@@ -62,6 +62,7 @@ def read(request: Mapping[str, Any]) -> JobSpec:
         },
         **form.common(),
     )
+    ps_worker.check(form, spec)
     return form.done(spec)
 
 
