@@ -366,6 +366,23 @@ def test_what_a_killed_writer_left_is_swept(danlu, tree, service):
     assert set(service.uploads) == {"u1"}
 
 
+def test_an_upload_is_noted_from_the_first_command_on(danlu, tree, service, home):
+    (tree / "large").write_bytes(bytes(20 << 20))
+    noted = []
+
+    def look(request):
+        if "partNumber" in request.query:
+            noted.append(len(list((home / "uploads").iterdir())))
+
+    service.faults = [look]
+    assert not home.exists()
+
+    assert danlu("store", "cp", f"{tree.name}/large", "obs://bucket/large").code == 0
+
+    assert noted == [1, 1, 1]  # who was killed then is gone on from
+    assert list((home / "uploads").iterdir()) == []
+
+
 @pytest.mark.parametrize("place", ["obs://bucket/in", "home/store/buckets/bucket"])
 def test_temporary_names_of_killed_writers_are_swept(danlu, tree, home, place):
     danlu("store", "cp", tree.name, "obs://bucket/in")

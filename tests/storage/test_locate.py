@@ -9,6 +9,7 @@ from danlu.errors import NotFound, Refused
 from danlu.settings import Endpoint, Settings
 from danlu.storage.local import FileStorage
 from danlu.storage.locate import Address, Location, Stores, code_uri, file_uri, parse
+from danlu.storage.s3_notes import noted
 from danlu.testing.memory import MemoryStorage
 
 SHA = "0123456789abcdef" * 4
@@ -216,3 +217,20 @@ def test_code_archives_lie_in_the_store_of_a_cluster_where_there_is_one(tmp_path
     assert place.key == f"danlu/code/{SHA}.tar.gz"
     assert place.storage.write(place.key, b"x")
     assert Stores.of(settings).at(f"obs://bucket/danlu/code/{SHA}.tar.gz").single()
+
+
+@pytest.mark.parametrize("write", ["store", "bucket", "upload"])
+def test_a_home_that_is_made_by_writing_is_nobody_elses(tmp_path: Path, write: str) -> None:
+    settings = Settings(tmp_path / "deep/home")
+    place = Stores.of(settings).at("obs://bucket/a")
+    assert isinstance(place.storage, FileStorage)
+
+    if write == "store":
+        place.storage.write("a", b"1")
+    elif write == "bucket":
+        place.storage.make_root()
+    else:
+        with noted(settings.home / "uploads", "one") as note:
+            assert note is not None
+
+    assert settings.home.stat().st_mode & 0o777 == 0o700

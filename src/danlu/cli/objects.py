@@ -43,7 +43,7 @@ class Spot:
 class Objects:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.stores = Stores.of(settings)
+        self.stores = Stores.of(settings, at_home=True)
 
     def at(self, text: str) -> Location:
         """Return the place a URI or a path of this machine names."""

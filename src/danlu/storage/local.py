@@ -11,10 +11,8 @@ from typing import BinaryIO
 from danlu.errors import NotFound, Refused, StorageError
 from danlu.storage.api import Entry
 from danlu.storage.inside import (
-    DISK_FULL,
     FOLDER,
     NEW_FILE,
-    NOT_THERE,
     contains,
     naming,
     real_path,
@@ -22,6 +20,7 @@ from danlu.storage.inside import (
 )
 from danlu.storage.listing import FOLDER_ETAG, Listing, entry_of
 from danlu.storage.names import OBJECT, BucketNames, Names, PlainNames, temporary
+from danlu.storage.refusals import Refusals
 from danlu.storage.slot import Slot
 
 _How = Callable[[Listing, str, str | None, str], Iterator[Entry]]
@@ -39,9 +38,12 @@ class FileStorage:
     A full disk raises OSError with the path.
     """
 
-    def __init__(self, root: Path, *, plain: bool) -> None:
+    def __init__(self, root: Path, *, plain: bool, home: Path | None = None) -> None:
+        """``home``: a folder above the root that, where it must be made, is nobody else's."""
         self.root = Path(os.path.realpath(root))
         self.plain = plain
+        self._home = home
+        self._disk = Refusals(str(self.root))
         self._names: Names = PlainNames() if plain else BucketNames()
 
     def __repr__(self) -> str:
@@ -59,7 +61,7 @@ class FileStorage:
         if steps is None:
             return
         path = os.path.join(self.root, *steps)
-        with self._telling(prefix):
+        with self._disk.telling(prefix):
             self._check_inside(path, os.path.realpath(path))
             listing = Listing(str(self.root), self._names, folders=self.plain)
             yield from how(listing, path, base if slash else None, prefix)
@@ -86,7 +88,7 @@ class FileStorage:
         return os.fdopen(handle, "rb")
 
     def read(self, key: str, start: int = 0, size: int | None = None) -> bytes | None:
-        with self._reading(key), contextlib.suppress(NotFound), self.open(key) as file:
+        with self._disk.reading(key), contextlib.suppress(NotFound), self.open(key) as file:
             file.seek(start)
             return file.read() if size is None else file.read(size)
         return None
@@ -95,7 +97,7 @@ class FileStorage:
         if self._is_folder_key(key):
             return self._make_folder(key, data)
         steps = self._steps(key)
-        with self._telling(key), self._unfinished(steps, data) as (folder, name, status):
+        with self._disk.telling(key), self._unfinished(steps, data) as (folder, name, status):
             with self._lock(fcntl.LOCK_SH):
                 Slot(folder, steps[-1], spare=not self.plain).replace(name)
             return entry_of(key, status)
@@ -103,7 +105,7 @@ class FileStorage:
     def create(self, key: str, data: bytes) -> bool:
         steps = self._steps(key)
         with (
-            self._telling(key),
+            self._disk.telling(key),
             self._unfinished(steps, data) as (folder, name, _),
             self._lock(fcntl.LOCK_EX),
         ):
@@ -121,13 +123,19 @@ class FileStorage:
         steps = self._names.split(key[:-1] if self._is_folder_key(key) else key)
         if steps is None:
             return
-        with self._reading(key):
+        with self._disk.reading(key):
             folder = self._folder(steps[:-1], make=False)
             try:
                 with self._lock(fcntl.LOCK_EX):
                     self._delete(folder, steps, key)
             finally:
                 os.close(folder)
+
+    def make_root(self) -> None:
+        """Make a bucket, or a folder, that has nothing in it yet."""
+        if self._home is not None:
+            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.root.mkdir(parents=True, exist_ok=True)
 
     def _is_folder_key(self, key: str) -> bool:
         return self.plain and (key == "" or key.endswith("/"))
@@ -155,7 +163,7 @@ class FileStorage:
             return None
         path = os.path.join(self.root, *steps)
         for name in (path,) if self.plain else (path, path + OBJECT):
-            with self._reading(key):
+            with self._disk.reading(key):
                 handle = os.open(name, flags | os.O_CLOEXEC)
                 try:
                     self._check_inside(name, real_path(handle, name))
@@ -183,7 +191,7 @@ class FileStorage:
         except FileNotFoundError:
             if not make:
                 raise
-        self.root.mkdir(parents=True, exist_ok=True)
+        self.make_root()
         return os.open(self.root, FOLDER)
 
     def _enter(self, folder: int, step: str, *, make: bool) -> int:
@@ -253,7 +261,7 @@ class FileStorage:
     def _folder_entry(self, key: str) -> Entry | None:
         steps = self._names.split(key[:-1]) if key else ()
         if steps is not None:
-            with self._reading(key):
+            with self._disk.reading(key):
                 os.close(self._folder(steps, make=False))
                 return Entry(key, 0, FOLDER_ETAG)
         return None
@@ -264,7 +272,7 @@ class FileStorage:
                 f"{key!r} is a folder here, and a folder holds no bytes.",
                 hint="Write to a key that does not end in '/'.",
             )
-        with self._telling(key):
+        with self._disk.telling(key):
             os.close(self._folder(self._steps(key[:-1]) if key else (), make=True))
         return Entry(key, 0, FOLDER_ETAG)
 
@@ -287,26 +295,3 @@ class FileStorage:
             yield
         finally:
             os.close(handle)
-
-    @contextlib.contextmanager
-    def _reading(self, key: str) -> Iterator[None]:
-        """Pass over what is not there; say in a sentence what else the disk refused."""
-        try:
-            yield
-        except OSError as error:
-            if error.errno not in NOT_THERE:
-                raise self._refusal(key, error) from error
-
-    @contextlib.contextmanager
-    def _telling(self, key: str) -> Iterator[None]:
-        """Say in a sentence what the disk refused; that it is full, a caller must know as such."""
-        try:
-            yield
-        except OSError as error:
-            if error.errno in DISK_FULL:
-                raise
-            raise self._refusal(key, error) from error
-
-    def _refusal(self, key: str, error: OSError) -> StorageError:
-        reason = error.strerror or "Is a directory"
-        return StorageError(f"{key!r} in {str(self.root)!r}: {reason}.")

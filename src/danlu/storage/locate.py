@@ -154,12 +154,15 @@ class Stores:
         code: str = "",
         *,
         patience: float = 900.0,
+        home: Path | None = None,
     ) -> None:
         """``notes``: a folder of this machine to note uploads in; see ``s3_notes``.
 
         ``code``: the URI below which code archives lie; empty: in the embedded store.
         ``patience``: seconds for which a service that does not answer is asked again.
+        ``home``: a folder above the embedded store; who makes it keeps others out.
         """
+        self._home = home
         self._patience = patience
         self._code = code
         self._notes = notes
@@ -169,12 +172,17 @@ class Stores:
         self._limit: Callable[[], float] = lambda: math.inf
 
     @classmethod
-    def of(cls, settings: Settings, *, patience: float = 900.0) -> "Stores":
-        # A task has no home of ours, and gets none by writing to a bucket.
-        notes = settings.home / "uploads" if settings.home.is_dir() else None
+    def of(cls, settings: Settings, *, patience: float = 900.0, at_home: bool = False) -> "Stores":
+        """``at_home``: a home may be made to note uploads in.
+
+        A task has no home of ours, and gets none by writing to a bucket.
+        """
+        noted = at_home or settings.home.is_dir()
+        notes = settings.home / "uploads" if noted else None
         shared = settings.cluster_store.rstrip("/")
         code = f"{shared}/code" if shared else ""
-        return cls(settings.store, settings.stores, notes, code, patience=patience)
+        home = settings.home if settings.home in settings.store.parents else None
+        return cls(settings.store, settings.stores, notes, code, patience=patience, home=home)
 
     def at(self, uri: str) -> Location:
         """Return the place a URI names; nothing need be there yet. Raises as :func:`parse` does."""
@@ -188,7 +196,8 @@ class Stores:
             bucket = self._bucket(endpoint, address.bucket)
             return Location(bucket, address.key, uri, endpoint.endpoint)
         embedded = "code" if address.scheme == "danlu" else f"buckets/{address.bucket}"
-        return Location(FileStorage(self._embedded / embedded, plain=False), address.key, uri)
+        storage = FileStorage(self._embedded / embedded, plain=False, home=self._home)
+        return Location(storage, address.key, uri)
 
     def canonical(self, uri: str) -> str:
         """Return the same text for all spellings of one place. Raises as :func:`parse` does."""

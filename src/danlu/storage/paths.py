@@ -145,7 +145,7 @@ def make_directories(path: Path) -> None:
     for mark in reversed(wanted):
         location.storage.write(mark, b"")
     if is_bucket(location) and isinstance(location.storage, FileStorage):
-        location.storage.root.mkdir(parents=True, exist_ok=True)
+        location.storage.make_root()
 
 
 def remove(path: Path) -> None:

@@ -50,7 +50,8 @@ def _path(folder: Path, name: str) -> Path:
 def _locked(folder: Path, name: str) -> int | None:
     path = _path(folder, name)
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError:
         return None  # not to be had here: notes save time, nothing else
