@@ -51,10 +51,20 @@ class InterMode(Part):
         self._due = [(each, each.hook.period(replicas)) for each in evaluations]
         self._tensors = [_means(each) for each in evaluations]
         self._hooks = in_evaluations(inter)
+        for hook in self._hooks:
+            hook.begin()  # while the graph still takes operations
         self._evaluated = False
 
     def steps_alone(self, step: int) -> int:
         return min(until(step + 1, period) for _, period in self._due)
+
+    def begin(self, moment: Moment) -> None:
+        for hook in self._hooks:
+            hook.after_create_session(moment.session, tf.train.Coordinator())
+
+    def end(self, moment: Moment) -> None:
+        for hook in self._hooks:
+            hook.end(moment.session)
 
     def after(self, moment: Moment) -> None:
         for (evaluation, period), tensors in zip(self._due, self._tensors, strict=True):

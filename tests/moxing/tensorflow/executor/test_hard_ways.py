@@ -180,6 +180,40 @@ def test_a_hook_of_ones_own_feeds_evaluations_too(program, mox, tf, said):
     assert "[VALIDATION METRICS] step: 0 fed: 5.000" in said()
 
 
+def test_hooks_in_an_evaluation_live_as_in_a_session(program, mox, tf, said):
+    lives = {"TRAIN": [], "EVAL": []}
+
+    class Counts(tf.train.SessionRunHook):
+        def __init__(self, life):
+            self.life = life
+
+        def begin(self):
+            self.two = tf.constant(2.0)  # a graph in a session takes no more
+
+        def after_create_session(self, session, coord):
+            self.life.append(session.run(self.two))
+
+        def before_run(self, run_context):
+            return tf.train.SessionRunArgs(self.two)
+
+        def after_run(self, run_context, run_values):
+            self.life.append(run_values.results)
+
+        def end(self, session):
+            self.life.append("end")
+
+    def hooks(loss, mode, **_):
+        watch = mox.LogEvaluationMetricHook({"loss": loss}, 8, 16, 8)
+        return [Counts(lives[mode]), watch, tf.train.LoggingTensorHook({mode: loss}, 1)]
+
+    program.hooks = hooks
+
+    program.run(inter_mode="EVAL", max_number_of_steps=4)
+
+    assert lives == {"TRAIN": [2.0] * 5 + ["end"], "EVAL": [2.0] * 3 + ["end"]}
+    assert sum(line.startswith("EVAL = ") for line in said()) == 2
+
+
 @pytest.mark.parametrize("mode", ["TRAIN", "EVAL"])
 def test_data_smaller_than_a_batch_is_told(program, tmp_path, mode):
     program.run(log_dir=str(tmp_path / "log"), max_number_of_steps=1)
