@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.checkpoints import NAME
 from moxing.tensorflow.executor.diverging import Weights
-from moxing.tensorflow.executor.parts import FAR, Moment, Part, until
+from moxing.tensorflow.executor.parts import FAR, Moment, Part
 
 
 class Saving(Part):
@@ -41,7 +41,7 @@ class Saving(Part):
         self._saved = -1  # the global step of the last one
 
     def steps_alone(self, step: int) -> int:
-        return until(step + 1, self._steps) if self._steps else FAR
+        return max(1, self._saved + self._steps - step) if self._steps else FAR
 
     def begin(self, moment: Moment) -> None:
         self._at = self._clock()

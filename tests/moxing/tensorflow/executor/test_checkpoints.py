@@ -18,6 +18,14 @@ def test_checkpoints_are_saved_every_so_many_steps(program, tmp_path):
     assert steps_in(tmp_path) == [0, 7, 14, 20]
 
 
+def test_a_run_that_goes_on_saves_so_many_steps_after_where_it_began(program, tmp_path):
+    program.run(log_dir=str(tmp_path), max_number_of_steps=7)
+
+    program.run(log_dir=str(tmp_path), max_number_of_steps=30, save_model_steps=10)
+
+    assert steps_in(tmp_path) == [0, 7, 17, 27, 30]
+
+
 def test_the_last_five_are_kept(program, tmp_path):
     program.run(log_dir=str(tmp_path), save_model_steps=2)
 
