@@ -97,8 +97,12 @@ def test_a_model_that_was_not_finished_is_written_anew(program, mox, tmp_path):
 
 
 def test_no_device_is_stored(program, tf, flags, tmp_path):
+    def model_fn(inputs, mode):
+        with tf.device("/device:CPU:0"):
+            return program.model_fn(inputs, mode)
+
     flags("num_gpus", 2)
-    program.run(log_dir=str(tmp_path), export_model=True)
+    program.run(model_fn=model_fn, log_dir=str(tmp_path), export_model=True)
 
     loaded, _ = served(tf, tmp_path / "1")
     assert {node.device for node in loaded.graph_def.node} == {""}

@@ -90,6 +90,26 @@ def test_a_scaled_loss_trains_the_same(program, tf, flags, tmp_path):
     assert scaled["w"] == pytest.approx(plain["w"], rel=1e-5)
 
 
+@pytest.mark.parametrize(("scale", "learns"), [(1.0, False), (2.0**16, True)])
+def test_a_scaled_loss_saves_gradients_too_small_for_half_precision(
+    program, tf, flags, tmp_path, scale, learns
+):
+    flags("loss_scale", scale)
+
+    @tf.custom_gradient
+    def through_half(loss):
+        def gradient(given):  # float16 ends at 2 to the power of -24
+            return tf.cast(tf.cast(given * 2.0**-26, tf.float16), tf.float32)
+
+        return tf.identity(loss), gradient
+
+    program.spec = lambda loss, **_: {"loss": through_half(loss)}
+
+    program.run(log_dir=str(tmp_path), max_number_of_steps=1)
+
+    assert bool(values_in(tf, tmp_path)["w"] != 0) == learns
+
+
 def test_gradients_are_clipped_by_their_norm(program, tf, flags, tmp_path):
     flags("gradient_clip_type", "norm")
     flags("gradient_clip", 0.001)
