@@ -357,6 +357,10 @@ def test_a_wrong_endpoint_is_told_without_its_keys(env, change, said):
     assert "canary" not in message
 
 
+def test_an_endpoint_that_cannot_be_is_not_told_as_missing_too(env):
+    assert "no endpoint" not in refused(env | OBS | {"DANLU_OBS_ENDPOINT": "obs.example.com"})
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -68,6 +68,8 @@ def read(sources: Iterable[tuple[str, Any]]) -> tuple[dict[str, Endpoint], list[
             found.setdefault(scheme, {})[key] = value
     endpoints = {}
     for scheme, values in found.items():
+        if any(fault.startswith(f"stores.{scheme}.endpoint:") for fault in faults):
+            continue  # it has one, which cannot be
         if fault := _incomplete(values):
             faults.append(f"stores.{scheme}: {fault}")
         else:

@@ -49,6 +49,29 @@ def test_the_embedded_store_needs_no_keys_and_no_key_is_shown(log):
     assert "a-secret" not in log.text
 
 
+def test_one_key_is_changed_and_the_other_kept(service):
+    with serve(service) as url:
+        mox.file.set_auth(ak=ACCESS, sk="wrong", server=url)
+        mox.file.set_auth(sk=SECRET)
+        mox.file.write("obs://bucket/x", "1")
+
+        assert mox.file.read("obs://bucket/x") == "1"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"ak": "a"}, "one of ak and sk"),
+        ({"server": "http://127.0.0.1:1", "port": 2}, "'http://127.0.0.1:1:2' is no address"),
+        ({"port": "https"}, "127.0.0.1:https' is no address"),
+        ({"server": ""}, "'https://' is no address"),
+    ],
+)
+def test_what_cannot_be_is_told_at_once(given, said):
+    with pytest.raises(ValueError, match=said):
+        mox.file.set_auth(**{"server": "127.0.0.1", **given})
+
+
 def test_what_it_does_not_know_is_passed_over_and_told(log):
     mox.file.set_auth(retry=3, timeout_config={"getObjectMetadata": 10}, colour="red")
 

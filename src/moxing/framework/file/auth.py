@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from danlu.settings import Endpoint, Secret, endpoint_of, load
 from danlu.storage import paths
@@ -57,11 +58,19 @@ def set_auth(
         endpoint = replace(endpoint, endpoint=_url(server, port, is_secure))
     if path_style is not None:
         endpoint = replace(endpoint, addressing="path" if path_style else "virtual")
-    if ak is not None and sk is not None:
-        keys = {"access_key": Secret(ak), "secret_key": Secret(sk), "token": Secret("")}
-        endpoint = replace(endpoint, **keys)
+    if ak is not None or sk is not None:
+        endpoint = _with_keys(endpoint, ak, sk)
     _chosen.update(dict.fromkeys(_SCHEMES, endpoint))
     paths.use(Stores(settings.store, {**settings.stores, **_chosen}))
+
+
+def _with_keys(endpoint: Endpoint, ak: str | None, sk: str | None) -> Endpoint:
+    """Return an endpoint with other keys; of one that is not given, that of before."""
+    access = endpoint.access_key if ak is None else Secret(ak)
+    secret = endpoint.secret_key if sk is None else Secret(sk)
+    if bool(access) != bool(secret):
+        raise ValueError("mox.file.set_auth has one of ak and sk: give both.")
+    return replace(endpoint, access_key=access, secret_key=secret, token=Secret(""))
 
 
 def _url(server: str, port: int | None, is_secure: bool | None) -> str:
@@ -69,7 +78,17 @@ def _url(server: str, port: int | None, is_secure: bool | None) -> str:
     if not found:
         scheme = "http" if is_secure is False else "https"
     address = f"{scheme}://{host.rstrip('/')}"
-    return address if port is None else f"{address}:{port}"
+    address = address if port is None else f"{address}:{port}"
+    try:
+        named = urlsplit(address).port is not None or ":" not in host.rpartition("]")[2]
+    except ValueError:
+        named = False
+    if not named or not host.strip("/"):
+        raise ValueError(
+            f"mox.file.set_auth: {address!r} is no address. "
+            "Write server='obs.example.com', and port=443 if need be."
+        )
+    return address
 
 
 def _tell(client: Mapping[str, Any]) -> None:
