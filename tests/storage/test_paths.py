@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.storage import paths
+from danlu.storage import paths, paths_place
 from danlu.storage.api import Entry, Storage
 from danlu.storage.local import FileStorage
 from danlu.storage.paths_browse import browse, children
@@ -93,6 +93,19 @@ def test_what_is_found_under_another_spelling_is_changed_there():
     assert [key for key, _ in paths.objects("obs://bucket")] == ["a//b"]
     paths.remove("obs://bucket/a/b")
     assert not paths.exists("obs://bucket/a//b")
+
+
+def test_a_directory_is_looked_into_by_the_spelling_under_which_it_has_something():
+    storage = paths_place.place("obs://bucket").storage
+    storage.write("a//b/", b"")  # as SeaweedFS shows a//b/c, which is a/b/c there
+    put("obs://bucket/a/b/c", b"1")
+
+    assert paths.list_directory("obs://bucket/a//b") == ["c"]
+    assert [relative for relative, _ in paths.objects("obs://bucket/a//b")] == ["c"]
+    assert paths.glob("obs://bucket/a//b/*") == ["obs://bucket/a//b/c"]
+    paths.rename("obs://bucket/a//b", "obs://bucket/d")
+    assert got("obs://bucket/d/c") == b"1"
+    assert paths.list_directory("obs://bucket/a//b") == []
 
 
 @pytest.mark.parametrize("path", ["obs://b", b"cos://b/x", Path("ks3://b/x"), "S3://b", "obs:/b"])

@@ -86,11 +86,13 @@ def stat(path: Path) -> Status:
 def scan(path: Path) -> list[Child]:
     """Return what is directly in a directory, by name."""
     location = place(path)
+    there = is_bucket(location) and bucket_is_there(location.storage)
     for prefix in folders(location.key):
         found = browse(location.storage, prefix)
-        if found is not None:
+        if found:
             return found
-    if is_bucket(location) and bucket_is_there(location.storage):
+        there = there or found is not None
+    if there:
         return []
     raise no_directory(location)
 
@@ -106,15 +108,16 @@ def objects(path: Path) -> Iterator[tuple[str, Entry]]:
     Marks of directories are among them, and end in '/'.
     """
     location = place(path)
-    found = False
+    there = filled = False
     for prefix in folders(location.key):
         for entry in location.storage.list(prefix):
-            found = True
+            there = True
             if relative := entry.key[len(prefix) :].lstrip("/"):
+                filled = True
                 yield relative, entry
-        if found:
+        if filled:
             return
-    if not (is_bucket(location) and bucket_is_there(location.storage)):
+    if not there and not (is_bucket(location) and bucket_is_there(location.storage)):
         raise no_directory(location)
 
 

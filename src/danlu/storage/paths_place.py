@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+from itertools import islice
 from typing import TypeAlias, Union
 
 from danlu.settings import load
@@ -62,13 +63,22 @@ def entry_at(location: Location) -> Entry | None:
 
 
 def folder_at(location: Location) -> str | None:
-    """Return the prefix of the directory a path means, by whichever spelling it is there."""
+    """Return the prefix of the directory a path means, by whichever spelling it is there.
+
+    First by one that has something in it: a service that takes ``//`` for ``/`` (SeaweedFS 4)
+    shows the other as an empty one.
+    """
+    empty = None
     try:
         for prefix in folders(location.key):
-            if holds(location.storage, prefix):
+            found = [entry.key for entry in islice(location.storage.list(prefix), 2)]
+            if found and found != [prefix]:
                 return prefix
+            empty = prefix if found and empty is None else empty
     except NoBucket:
         return None
+    if empty is not None:
+        return empty
     return "" if is_bucket(location) and bucket_is_there(location.storage) else None
 
 
