@@ -56,6 +56,7 @@ def _evaluating(model: Model) -> bool:
 def evaluations(model: Model, inter: Model | None) -> list[Evaluation]:
     """Return the evaluations of a training, each with the tensors of the other mode."""
     twins = _by_position(inter) if inter is not None else []
+    other = inter.mode if inter is not None else "None"
     found = []
     for position, same in enumerate(_by_position(model)):
         hook = same[0]
@@ -68,13 +69,20 @@ def evaluations(model: Model, inter: Model | None) -> list[Evaluation]:
             continue
         there = twins[position] if position < len(twins) else []
         if not there or type(there[0]) is not type(hook):
-            raise ValueError(
-                f"model_fn returns {type(hook).__name__} as hook {position} in mode {model.mode} "
-                f"and not in mode {inter.mode if inter else None}: return the same hooks, in the "
-                "same order, in both."
-            )
+            raise ValueError(_unequal(hook, position, model.mode, other))
         found.append(Evaluation(hook, there))
+    seen = {id(each.twins[0]) for each in found}
+    for position, same in enumerate(twins):
+        if isinstance(same[0], LogEvaluationMetricHook) and id(same[0]) not in seen:
+            raise ValueError(_unequal(same[0], position, other, model.mode))
     return found
+
+
+def _unequal(hook: Any, position: int, there: str, missing: str) -> str:
+    return (
+        f"model_fn returns {type(hook).__name__} as hook {position} in mode {there} and not in "
+        f"mode {missing}: return the same hooks, in the same order, in both."
+    )
 
 
 def _by_position(model: Model) -> list[list[Any]]:

@@ -156,6 +156,17 @@ def test_a_hook_that_evaluates_needs_the_other_mode(program, mox):
         program.run()
 
 
+@pytest.mark.parametrize(("only", "other"), [("TRAIN", "EVAL"), ("EVAL", "TRAIN")])
+def test_a_hook_that_evaluates_is_needed_in_both_modes(program, mox, only, other):
+    def hooks(loss, mode, **_):
+        return [mox.LogEvaluationMetricHook({"loss": loss}, 8, 64, 8)] if mode == only else []
+
+    program.hooks = hooks
+
+    with pytest.raises(ValueError, match=f"as hook 0 in mode {only} and not in mode {other}: ret"):
+        program.run(inter_mode="EVAL")
+
+
 def test_a_metric_that_is_not_watched_is_told_with_those_that_are(mox, tf):
     with pytest.raises(ValueError, match=r"monitor='acc' is not in monitor_info. It has 'loss'"):
         mox.EarlyStoppingHook({"loss": tf.constant(1.0)}, "acc", 8, 64, 8)
