@@ -6,8 +6,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from danlu.errors import Refused
 from danlu_runtime import cards as visible
-from danlu_runtime.modelmaker.functions import Functions, bind
+from danlu_runtime.modelmaker.arguments import bind
+from danlu_runtime.modelmaker.best import BestExporter
+from danlu_runtime.modelmaker.functions import Functions
 from danlu_runtime.modelmaker.placement import with_files_here
 from danlu_runtime.notes import say
 
@@ -18,13 +21,31 @@ BEST, LATEST = "best", "latest"
 def estimator_of(functions: Functions, model_dir: str, params: Mapping[str, Any]) -> Any:
     """Return the Estimator; where the platform is told of several devices, it trains on them."""
     config = _configuration(model_dir, params)
-    if functions.model_fn is not None:
-        return tf.estimator.Estimator(functions.model_fn, config=config)
+    if functions.maker == "model_fn":
+        return tf.estimator.Estimator(functions.make, config=config)
     given = {"config": config, "params": params}
-    if functions.estimator_fn is not None:
-        return bind(functions.estimator_fn, given, ("config", "params"))()
-    model = bind(functions.keras_model_fn, given, ("params",))()  # type: ignore[arg-type]
+    if functions.maker == "estimator_fn":
+        estimator = bind("estimator_fn", functions.make, given, ("config", "params"))()
+        _check_estimator(estimator, model_dir)
+        return estimator
+    model = bind("keras_model_fn", functions.make, given, ("params",))()
     return tf.keras.estimator.model_to_estimator(model, config=config)
+
+
+def _check_estimator(found: Any, model_dir: str) -> None:
+    """See that an Estimator of the user's keeps its model where the platform looks for it."""
+    if not isinstance(found, tf.estimator.Estimator):
+        raise Refused(
+            f"estimator_fn returned {type(found).__name__}, not an Estimator.",
+            hint="Return tf.estimator.Estimator(model_fn, config=run_config), or one of "
+            "TensorFlow's own estimators with config=run_config.",
+        )
+    if found.model_dir != model_dir:
+        raise Refused(
+            f"The Estimator of estimator_fn keeps its model in {found.model_dir}, which is gone "
+            "with the job.",
+            hint="Pass config=run_config to it, and no model_dir: the platform keeps the model.",
+        )
 
 
 def train_spec(functions: Functions, params: Mapping[str, Any], hooks: Sequence[Any]) -> Any:
@@ -40,7 +61,7 @@ def eval_spec(functions: Functions, params: Mapping[str, Any], receiver: Callabl
         functions.eval_input_fn,
         steps=params["eval_steps"],
         exporters=[
-            tf.estimator.BestExporter(BEST, receiver, assets_extra=beside, exports_to_keep=1),
+            BestExporter(BEST, receiver, beside),
             tf.estimator.LatestExporter(LATEST, receiver, assets_extra=beside),
         ],
         start_delay_secs=params["eval_start_delay_secs"],

@@ -1,4 +1,4 @@
-"""What the evaluator of a training on several machines does: a checkpoint, an evaluation."""
+"""Checkpoints evaluated and exported outside of the training: as they come, or the last one."""
 
 import threading
 import time
@@ -15,9 +15,7 @@ def evaluate(estimator: Any, spec: Any, over: threading.Event) -> Mapping[str, A
 
     As TensorFlow's own evaluator, which ends at a step it must know, and sleeps through the end.
     """
-    from tensorflow_estimator.python.estimator import training
-
-    evaluator = training._TrainingExecutor._Evaluator(estimator, spec, None)
+    evaluator = _evaluator(estimator, spec)
     metrics: Mapping[str, Any] = {}
     over.wait(spec.start_delay_secs)
     while True:
@@ -35,3 +33,19 @@ def evaluate(estimator: Any, spec: Any, over: threading.Event) -> Mapping[str, A
             return metrics
         pause = spec.throttle_secs if result.metrics else 0
         over.wait(max(_LOOK, began + pause - time.monotonic()))
+
+
+def evaluate_last(estimator: Any, spec: Any) -> Mapping[str, Any]:
+    """Evaluate and export the last checkpoint; return its metrics, none where there is none.
+
+    A training that has its last step already makes no further one, and so evaluates nothing:
+    whoever made that step may have been killed before the export.
+    """
+    result, _ = _evaluator(estimator, spec).evaluate_and_export()
+    return result.metrics or {}
+
+
+def _evaluator(estimator: Any, spec: Any) -> Any:
+    from tensorflow_estimator.python.estimator import training
+
+    return training._TrainingExecutor._Evaluator(estimator, spec, None)

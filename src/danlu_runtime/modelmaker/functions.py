@@ -1,7 +1,5 @@
-"""The user's functions: imported, and called with what their arguments ask for."""
+"""The user's functions: imported, and bound to what the platform has for them."""
 
-import functools
-import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -10,93 +8,53 @@ from types import ModuleType
 from typing import Any
 
 from danlu.errors import Refused
+from danlu_runtime.modelmaker.arguments import bind
 from danlu_runtime.modelmaker.check import OTHERS
 from danlu_runtime.repair import compile_source
 
-# What an argument of this name is given, whatever its position. The older names are those of the
-# service's ancestor.
-_NAMES = {
-    "path": "path",
-    "data_dir": "path",
-    "training_dir": "path",
-    "params": "params",
-    "hparams": "params",
-    "hyperparameters": "params",
-    "input_channels": "channels",
-    "config": "config",
-    "run_config": "config",
-}
 _INPUT_ORDER = ("path", "params")
 _MODEL_ORDER = ("features", "labels", "mode", "params", "config")
 
 
 @dataclass(frozen=True)
 class Functions:
-    """One of ``model_fn``, ``estimator_fn`` and ``keras_model_fn`` makes the model."""
+    """The user's functions, each with the arguments it asks for."""
 
     file: str
     path: str  # of the data
     train_input_fn: Callable[[], Any]
     eval_input_fn: Callable[[], Any]
     receiver_fn: Callable[[], Any]
-    model_fn: Callable[..., Any] | None
-    estimator_fn: Callable[..., Any] | None
-    keras_model_fn: Callable[..., Any] | None
+    maker: str  # the name of what makes the model: model_fn, estimator_fn or keras_model_fn
+    make: Callable[..., Any]
     serves: bool  # input_fn or output_fn beside: the model service's
 
 
 def load(run: str, path: str, params: Mapping[str, Any]) -> Functions:
-    """Import the file ``run`` and give its functions what they ask for."""
+    """Import the file ``run`` and give its functions what they ask for.
+
+    Raises:
+        Refused: one is not there, is no function, or asks for more than there is.
+    """
     module = _import(run)
     given = {"path": path, "params": params, "channels": {"training": path, "train": path}}
 
     def input_function(name: str) -> Callable[[], Any]:
-        return bind(_function(module, name), given, _INPUT_ORDER)
+        return bind(*_function(module, name), given, _INPUT_ORDER, fills_defaults=True)
 
-    receiver = getattr(module, "serving_input_receiver_fn", None)
-    if receiver is None:
-        receiver = _function(module, OTHERS["serving_input_receiver_fn"][0])
-    model = getattr(module, "model_fn", None)
+    receiver = _function(module, "serving_input_receiver_fn", "serving_input_fn")
+    # An estimator_fn may itself use a model_fn of the file.
+    maker, make = _function(module, *OTHERS["model_fn"], "model_fn")
     return Functions(
         file=run,
         path=path,
         train_input_fn=input_function("train_input_fn"),
         eval_input_fn=input_function("eval_input_fn"),
-        receiver_fn=bind(receiver, given, ("params",)),
-        model_fn=_model(model, params) if model is not None else None,
-        estimator_fn=getattr(module, "estimator_fn", None),
-        keras_model_fn=getattr(module, "keras_model_fn", None),
+        receiver_fn=bind(*receiver, given, ("params",)),
+        maker=maker,
+        make=_model(make, params) if maker == "model_fn" else make,
         serves=hasattr(module, "input_fn") or hasattr(module, "output_fn"),
     )
-
-
-def bind(
-    function: Callable[..., Any], given: Mapping[str, Any], order: tuple[str, ...]
-) -> Callable[[], Any]:
-    """Return a call of ``function``: known names get what they name, others go by position.
-
-    Raises:
-        Refused: it asks for more than there is.
-    """
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
-    for at, argument in enumerate(_arguments(function)):
-        wanted = argument.name if argument.name in order else _NAMES.get(argument.name, "")
-        if wanted not in given:
-            wanted = order[at] if at < len(order) else ""
-        if not wanted and argument.default is not argument.empty:
-            continue
-        if not wanted:
-            raise Refused(
-                f"{function.__name__} asks for an argument {argument.name!r} that the platform "
-                "does not have.",
-                hint=f"Its arguments are: {', '.join(order) or 'none'}.",
-            )
-        if argument.kind is argument.POSITIONAL_ONLY:
-            positional.append(given[wanted])
-        else:
-            named[argument.name] = given[wanted]
-    return functools.partial(function, *positional, **named)
 
 
 def _model(model_fn: Callable[..., Any], params: Mapping[str, Any]) -> Callable[..., Any]:
@@ -104,7 +62,8 @@ def _model(model_fn: Callable[..., Any], params: Mapping[str, Any]) -> Callable[
 
     def call(features: Any, labels: Any, mode: str, config: Any) -> Any:
         values = (features, labels, mode, params, config)
-        found = bind(model_fn, dict(zip(_MODEL_ORDER, values, strict=True)), _MODEL_ORDER)()
+        given = dict(zip(_MODEL_ORDER, values, strict=True))
+        found = bind("model_fn", model_fn, given, _MODEL_ORDER)()
         from danlu_runtime.modelmaker.trouble import check_specification
 
         check_specification(found, mode)
@@ -113,16 +72,18 @@ def _model(model_fn: Callable[..., Any], params: Mapping[str, Any]) -> Callable[
     return call
 
 
-def _arguments(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    found = inspect.signature(function).parameters.values()
-    return [one for one in found if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
-
-
-def _function(module: ModuleType, name: str) -> Callable[..., Any]:
-    function = getattr(module, name, None)
-    if callable(function):
-        return function  # type: ignore[no-any-return]
-    raise Refused(f"{os.path.basename(str(module.__file__))} does not define {name}.")
+def _function(module: ModuleType, *names: str) -> tuple[str, Callable[..., Any]]:
+    """Return name and function of the first of ``names`` that the file has."""
+    file = os.path.basename(str(module.__file__))
+    for name in names:
+        found = getattr(module, name, None)
+        if callable(found):
+            return name, found
+        if found is not None:
+            raise Refused(
+                f"{name} in {file} must be a function, got {type(found).__name__}: {found!r:.60}."
+            )
+    raise Refused(f"{file} does not define {' or '.join(names)}.")
 
 
 def _import(run: str) -> ModuleType:

@@ -1,9 +1,12 @@
 """The input of the exported model: the user's receiver, or one derived from the data, loudly."""
 
+import re
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from danlu.errors import Refused
+from danlu_runtime import own_code
 from danlu_runtime.notes import say
 
 _FEW = 3  # calls of functions that return functions
@@ -43,11 +46,10 @@ class Receiver:
         if self._told:
             return
         self._told = True
-        last = traceback.extract_tb(error.__traceback__)[-1]
         say(
-            f"serving_input_receiver_fn failed: {type(error).__name__}: {error} "
-            f"(line {last.lineno}). The model is exported with inputs derived from eval_input_fn: "
-            f"{self._shapes.described()}. Mend the function to decide them yourself."
+            f"serving_input_receiver_fn failed: {type(error).__name__}: {error}{_line(error)}. "
+            f"The model is exported with inputs derived from eval_input_fn: {self._shapes}. "
+            "Mend the function to decide them yourself."
         )
 
     def _tell_single(self, found: Any) -> None:
@@ -68,31 +70,65 @@ class Shapes:
     def __init__(self, features: Any) -> None:
         self._single = not isinstance(features, dict)
         named = {"input": features} if self._single else features
-        self._kinds = {
-            name: (one.dtype.base_dtype, _without_batch(one)) for name, one in named.items()
-        }
+        strange = [one for one in named.values() if not hasattr(one, "dtype")]
+        self._strange = f"a {type(strange[0]).__name__}" if strange else ""
+        self._kinds = {} if strange else {name: _Kind.of(one) for name, one in named.items()}
 
     def receiver(self) -> Any:
+        """Return a receiver of such features.
+
+        Raises:
+            Refused: there is none for features of this kind.
+        """
         import tensorflow as tf
 
-        inputs = {
-            name: tf.placeholder(kind, [None, *shape], name=name)
-            for name, (kind, shape) in self._kinds.items()
-        }
+        if self._strange:
+            raise Refused(
+                f"serving_input_receiver_fn failed, and eval_input_fn gives {self._strange} as "
+                "features, from which no inputs can be derived.",
+                hint="Mend serving_input_receiver_fn; the log has its error.",
+            )
+        inputs = {name: kind.placeholder(name) for name, kind in self._kinds.items()}
         export = tf.estimator.export
         if self._single:
             return export.TensorServingInputReceiver(inputs["input"], inputs["input"])
         return export.ServingInputReceiver(inputs, inputs)
 
-    def described(self) -> str:
-        return ", ".join(
-            f"{name} {kind.name}{[None, *shape]}" for name, (kind, shape) in self._kinds.items()
+    def __str__(self) -> str:
+        return self._strange or ", ".join(
+            f"{name} {kind.dtype.name}{'?' if kind.shape is None else kind.shape}"
+            for name, kind in self._kinds.items()
         )
 
 
-def _without_batch(tensor: Any) -> list[int | None]:
-    shape = tensor.shape
-    return [] if shape.rank is None else shape.as_list()[1:]
+class _Kind(NamedTuple):
+    """A feature without its values: those would keep the whole graph in memory."""
+
+    dtype: Any
+    shape: list[int | None] | None  # for batches of any size; None: nothing is known of it
+    sparse: bool
+
+    @classmethod
+    def of(cls, tensor: Any) -> "_Kind":
+        import tensorflow as tf
+
+        shape = None if tensor.shape.rank is None else [None, *tensor.shape.as_list()[1:]]
+        return cls(tensor.dtype.base_dtype, shape, isinstance(tensor, tf.SparseTensor))
+
+    def placeholder(self, name: str) -> Any:
+        import tensorflow as tf
+
+        plain = re.sub(r"\W", "_", name, flags=re.ASCII).lstrip("_") or "input"
+        make = tf.sparse_placeholder if self.sparse else tf.placeholder
+        return make(self.dtype, self.shape, name=plain)
+
+
+def _line(error: Exception) -> str:
+    """Return the line of the user's own that failed."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if own_code.contains(frame.filename):
+            return f" (line {frame.lineno})"
+    return ""
 
 
 def _first_dimension(tensor: Any) -> int | None:

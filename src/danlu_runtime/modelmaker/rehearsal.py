@@ -1,10 +1,10 @@
 """Builds every graph and runs it on one batch before the training: a mistake is told in seconds.
 
 TRAIN and EVAL on a batch of their own data, PREDICT on a batch of the second, and the graph that
-will be exported. The training operation itself is built and not run.
+will be exported on the same batch, as a request. The training operation itself is built and not
+run.
 """
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -13,13 +13,21 @@ from typing import Any
 import tensorflow as tf
 
 from danlu.errors import Refused
+from danlu_runtime.modelmaker.answer import first_line
 from danlu_runtime.modelmaker.functions import Functions
 from danlu_runtime.modelmaker.receiver import Receiver, Shapes
-from danlu_runtime.modelmaker.trouble import check_specification, in_mode, reading
+from danlu_runtime.modelmaker.request import feeds
+from danlu_runtime.modelmaker.trouble import (
+    check_count,
+    check_loss,
+    check_specification,
+    in_mode,
+    reading,
+    tell_size,
+)
 from danlu_runtime.notes import say
 
 _KEYS = tf.estimator.ModeKeys
-_LARGE = 100 << 20  # bytes of a graph
 
 
 def rehearse(functions: Functions, estimator: Any) -> tuple[Receiver, dict[str, Any]]:
@@ -36,7 +44,7 @@ def rehearse(functions: Functions, estimator: Any) -> tuple[Receiver, dict[str, 
         _, batch = _run(estimator, functions.eval_input_fn, _KEYS.EVAL, "eval_input_fn")
         shapes, _ = _run(estimator, functions.eval_input_fn, _KEYS.PREDICT, "eval_input_fn")
     receiver = Receiver(functions.receiver_fn, shapes)
-    names = _export(estimator, receiver)
+    names = _export(estimator, receiver, shapes, batch)
     took = time.monotonic() - began
     say(
         f"rehearsed in {took:.1f} s: one batch through TRAIN, EVAL and PREDICT; the model will be "
@@ -61,26 +69,29 @@ def _run(
         hooks: list[Any] = []
         features, labels = _batch(input_fn(), name, hooks)
         given = labels if mode != _KEYS.PREDICT else None
-        spec = _specification(estimator, features, given, mode)
+        shapes = Shapes(features)
+        # model_fn may take some out.
+        wanted = {"features": dict(features) if isinstance(features, dict) else features}
+        spec = _specification(estimator, features, given, mode, f"the features of {name}: {shapes}")
         if mode == _KEYS.TRAIN:
-            _tell_size(tf.get_default_graph().as_graph_def().ByteSize())
-        wanted = {"features": features}
+            tell_size(tf.get_default_graph().as_graph_def().ByteSize())
+            check_count(spec)
         if mode == _KEYS.PREDICT:
             wanted["predictions"] = spec.predictions
         else:
             wanted["loss"] = spec.loss
             wanted["metrics"] = [update for _, update in (spec.eval_metric_ops or {}).values()]
         values = _values(wanted, spec, hooks)
-        _check_loss(values.get("loss"), mode)
-        return Shapes(features), values["features"]
+        check_loss(values.get("loss"), mode)
+        return shapes, values["features"]
 
 
-def _values(wanted: dict[str, Any], spec: Any, hooks: list[Any]) -> dict[str, Any]:
+def _values(wanted: dict[str, Any], spec: Any, hooks: list[Any], fed: Any = None) -> dict[str, Any]:
     creator = tf.train.ChiefSessionCreator(scaffold=spec.scaffold)
     with ExitStack() as stack:
         session = stack.enter_context(tf.train.MonitoredSession(creator, hooks))
         try:
-            return session.run(wanted)  # type: ignore[no-any-return]
+            return session.run(wanted, fed)  # type: ignore[no-any-return]
         except tf.errors.OutOfRangeError:
             raise Refused("The data has not even one batch.") from None
 
@@ -98,10 +109,11 @@ def _batch(found: Any, name: str, hooks: list[Any]) -> tuple[Any, Any]:
                 hint="Put several features into a dictionary.",
             )
         return tuple(found)
-    if found is None:
+    if found is None or callable(found):
         raise Refused(
-            f"{name} returned None.",
-            hint="It must return a tf.data.Dataset or a pair (features, labels).",
+            f"{name} returned {'None' if found is None else 'a function'}.",
+            hint="It must return a tf.data.Dataset or a pair (features, labels)."
+            + ("" if found is None else " Call the function: return numpy_input_fn(...)()."),
         )
     return found, None
 
@@ -114,37 +126,38 @@ class _Initialised(tf.train.SessionRunHook):
         session.run(self._iterator.initializer)
 
 
-def _specification(estimator: Any, features: Any, labels: Any, mode: str) -> Any:
-    with in_mode(mode):
+def _specification(estimator: Any, features: Any, labels: Any, mode: str, told: str) -> Any:
+    with in_mode(mode, told):
         # tensorflow-estimator 2.15: what its own train, evaluate and export call.
         spec = estimator._call_model_fn(features, labels, mode, estimator.config)
     check_specification(spec, mode)
     return spec
 
 
-def _tell_size(size: int) -> None:
-    """The manual's own sample has its whole data set in the graph, as a constant."""
-    if size > _LARGE:
-        say(
-            f"train_input_fn has put {size >> 20} MB of data into the graph, and every checkpoint "
-            "and event file holds a copy of it. tf.data.Dataset.from_generator, or files read by "
-            "tf.data, keep it out."
-        )
-
-
-def _check_loss(loss: Any, mode: str) -> None:
-    if loss is not None and not math.isfinite(float(loss)):
-        raise Refused(
-            f"The loss of the first batch is {float(loss)} in mode {mode!r}.",
-            hint="Look at the data for values that are missing, and at logarithms and divisions "
-            "of zero in model_fn.",
-        )
-
-
-def _export(estimator: Any, receiver: Receiver) -> list[str]:
-    """Build the graph that will be exported; return its signatures."""
-    with tf.Graph().as_default():
+def _export(estimator: Any, receiver: Receiver, shapes: Shapes, batch: Any) -> list[str]:
+    """Build the graph that will be exported, and try it; return its signatures."""
+    with tf.Graph().as_default() as graph:
         tf.train.create_global_step()
         received = receiver()
-        spec = _specification(estimator, received.features, None, _KEYS.PREDICT)
+        told = (
+            f"the features of serving_input_receiver_fn: {Shapes(received.features)}. With those "
+            f"of eval_input_fn it did not fail: {shapes}"
+        )
+        spec = _specification(estimator, received.features, None, _KEYS.PREDICT, told)
+        inputs = received.receiver_tensors
+        inputs = inputs if isinstance(inputs, dict) else {"input": inputs}
+        # What clients will send is a guess of ours: it is no fault that a receiver wants more.
+        try:
+            described = {
+                name: tf.saved_model.utils.build_tensor_info(one) for name, one in inputs.items()
+            }
+            fed = feeds(described, batch, graph)
+            if fed is not None:
+                _values({"predictions": spec.predictions}, spec, [], fed)
+        except Exception as error:
+            say(
+                "the model that will be exported does not take a batch of eval_input_fn: "
+                f"{first_line(error)}. If clients send what the data has, mend "
+                "serving_input_receiver_fn"
+            )
         return sorted(spec.export_outputs or {})

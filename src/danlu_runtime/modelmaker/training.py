@@ -11,6 +11,7 @@ from danlu_runtime.fused import choice
 from danlu_runtime.fused.estimator import fused_steps
 from danlu_runtime.modelmaker import estimators, machines, trouble
 from danlu_runtime.modelmaker.answer import ask
+from danlu_runtime.modelmaker.evaluator import evaluate_last
 from danlu_runtime.modelmaker.functions import load
 from danlu_runtime.modelmaker.rehearsal import rehearse
 
@@ -27,11 +28,10 @@ def train(run: str, path: str, model_dir: str, params: Mapping[str, Any]) -> Non
     estimator = estimators.estimator_of(functions, model_dir, params)
     receiver, batch = rehearse(functions, estimator)
     estimators.tell_start(estimator)
+    evaluation = estimators.eval_spec(functions, params, receiver)
     with fused_steps(estimator) as hooks, trouble.training():
         metrics, _ = tf.estimator.train_and_evaluate(
-            estimator,
-            estimators.train_spec(functions, params, hooks),
-            estimators.eval_spec(functions, params, receiver),
+            estimator, estimators.train_spec(functions, params, hooks), evaluation
         )
-    estimators.tell_metrics(metrics or {})
+    estimators.tell_metrics(metrics or evaluate_last(estimator, evaluation))
     ask(os.path.join(model_dir, "export", estimators.LATEST), batch)

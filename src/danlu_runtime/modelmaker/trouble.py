@@ -1,5 +1,6 @@
 """What goes wrong with a user's functions, in words that say what to do about it."""
 
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -18,12 +19,17 @@ NEEDED = {
     _KEYS.PREDICT: "predictions",
 }
 _FEW = 10  # names of files
+_LARGE = 100 << 20  # bytes of a graph
+_READS = ("ReadVariableOp", "VarIsInitializedOp")
 _NO_FILE = re.compile(r"^\s*(\S.*); No such file or directory", re.MULTILINE)
 
 
 @contextmanager
-def in_mode(mode: str) -> Iterator[None]:
-    """Be around a call of model_fn: its error alone does not say which of the calls failed."""
+def in_mode(mode: str, features: str) -> Iterator[None]:
+    """Be around a call of model_fn: its error alone does not say which of the calls failed.
+
+    ``features`` says which it was given.
+    """
     try:
         yield
     except Refused:
@@ -31,7 +37,7 @@ def in_mode(mode: str) -> Iterator[None]:
     except Exception:
         say(
             f"model_fn failed when it was called with mode {mode!r}, in which it returns "
-            f"tf.estimator.EstimatorSpec(mode, ...) with {NEEDED[mode]}"
+            f"tf.estimator.EstimatorSpec(mode, ...) with {NEEDED[mode]}, and with {features}"
         )
         raise
 
@@ -52,6 +58,45 @@ def check_specification(spec: Any, mode: str) -> None:
             f"model_fn returned the specification of {spec.mode!r} when it was called with mode "
             f"{mode!r}.",
             hint="Pass mode=mode to tf.estimator.EstimatorSpec.",
+        )
+
+
+def tell_size(size: int) -> None:
+    """The manual's own sample has its whole data set in the graph, as a constant."""
+    if size > _LARGE:
+        say(
+            f"train_input_fn has put {size >> 20} MB of data into the graph, and every checkpoint "
+            "and event file holds a copy of it. tf.data.Dataset.from_generator, or files read by "
+            "tf.data, keep it out."
+        )
+
+
+def check_loss(loss: Any, mode: str) -> None:
+    if loss is not None and not math.isfinite(float(loss)):
+        raise Refused(
+            f"The loss of the first batch is {float(loss)} in mode {mode!r}.",
+            hint="Look at the data for values that are missing, and at logarithms and divisions "
+            "of zero in model_fn.",
+        )
+
+
+def check_count(spec: Any) -> None:
+    """See that a step of the training counts: one that does not would be trained for ever.
+
+    Raises:
+        Refused: nothing in the graph writes to the global step, and no hook of the user's may.
+    """
+    step = tf.train.get_global_step()
+    if spec.training_hooks or spec.training_chief_hooks or not hasattr(step, "handle"):
+        return
+    # Any other operation may write to it, such as a branch of tf.cond.
+    users = [one for one in step.handle.consumers() if one.type not in _READS]
+    if set(users) <= {step.initializer}:
+        raise Refused(
+            "The train_op of model_fn does not count its steps: train_max_steps would never be "
+            "reached, and every checkpoint be that of step 0.",
+            hint="Pass the counter: optimizer.minimize(loss, "
+            "global_step=tf.train.get_global_step()).",
         )
 
 

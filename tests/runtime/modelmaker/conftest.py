@@ -28,3 +28,23 @@ def train(tmp_path):
         return model
 
     return drive
+
+
+@pytest.fixture
+def newest():
+    """The newest export of a model."""
+    return lambda model, name="latest": max((model / "export" / name).iterdir())
+
+
+@pytest.fixture
+def answer(tf):
+    """Ask an exported model."""
+
+    def ask(folder, feed, signature="serving_default"):
+        with tf.Graph().as_default(), tf.Session() as session:
+            loaded = tf.saved_model.loader.load(session, ["serve"], str(folder))
+            found = loaded.signature_def[signature]
+            feeds = {found.inputs[name].name: value for name, value in feed.items()}
+            return session.run({n: info.name for n, info in found.outputs.items()}, feeds)
+
+    return ask

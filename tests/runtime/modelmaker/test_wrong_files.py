@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from danlu.errors import Refused
+
 LINE = Path(__file__).parents[2].joinpath("programs", "modelmaker", "line.py").read_text()
 MODEL = "def model_fn(features, labels, mode, params):"
 INPUT = "def train_input_fn(path, params):"
@@ -33,6 +35,8 @@ def refuse(tf, train, tmp_path):
         (MODEL, MODEL.replace("params", "params, config, extra"), "model_fn asks for an argument"),
         (INPUT, INPUT.replace("params", "params, extra"), "train_input_fn asks for an argument"),
         (EVAL, "return None", "eval_input_fn returned None"),
+        (EVAL, "return points", "eval_input_fn returned a function"),
+        ("minimize(loss, tf.train.get_global_step())", "minimize(loss)", "does not count its step"),
         (EVAL, f"{EVAL}.map(lambda x, y: (x, y, y))", "(features, labels), got 3 parts"),
         (EVAL, f"{EVAL}.take(0)", "not even one batch"),
         (LOSS, "mean_squared_error(labels * float('nan'), y)", "the first batch is nan"),
@@ -103,3 +107,27 @@ def test_a_loss_that_becomes_nan_in_the_training_has_its_sentence(tf, train):
 
     with pytest.raises(Exception, match="The loss became NaN during the training"):
         train(wrong, passes=-1)
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("model_fn = None", "model.py does not define estimator_fn or keras_model_fn or model_fn"),
+        ("serving_input_receiver_fn = 'x'", "must be a function, got str: 'x'"),
+    ],
+)
+def test_a_name_without_a_function_is_refused(tf, train, source, sentence):
+    with pytest.raises(Refused, match=sentence):
+        train(f"{LINE}\n{source}\n")
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        ("tf.estimator.Estimator(model_fn, '/tmp/mine')", "keeps its model in /tmp/mine"),
+        ("tf.estimator.RunConfig()", "returned RunConfig, not an Estimator"),
+    ],
+)
+def test_an_estimator_whose_model_would_be_lost_is_refused(tf, train, made, sentence):
+    with pytest.raises(Refused, match=sentence):
+        train(f"{LINE}\ndef estimator_fn(run_config, params):\n    return {made}\n")
