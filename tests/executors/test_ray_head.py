@@ -10,6 +10,7 @@ import pytest
 from danlu.errors import Unavailable
 from danlu.executors.ray.head import head_of, start_head, stop_head
 from danlu.settings import Settings
+from danlu.testing.bench import eventually
 from ray_cluster import require_ray
 
 # A head outlives whoever has started it.
@@ -98,6 +99,16 @@ def test_a_head_gives_out_what_the_settings_say_and_no_more(start, settings):
     options = (process / "cmdline").read_text().split("\0")
     assert {"--num-cpus=1", f"--memory={3 << 30}", "--num-gpus=2"} <= set(options)
     assert "CUDA_VISIBLE_DEVICES=4,6" in (process / "environ").read_text().split("\0")
+
+
+def test_a_head_whose_starter_was_killed_on_the_way_is_ended(start, settings):
+    head = start("stays")
+    (settings.home / "ray" / "head.json").unlink()  # what its starter had yet to write
+
+    assert stop_head(settings)
+
+    eventually(lambda: not head.alive)
+    assert not stop_head(settings)
 
 
 @pytest.mark.parametrize("answers", [("goes", "goes", "goes"), ("there is no such option",)])

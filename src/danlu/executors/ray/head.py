@@ -95,19 +95,19 @@ def start_head(settings: Settings, host: str, command: Sequence[str] = RAY) -> H
 def stop_head(settings: Settings, *, for_good: bool = True) -> bool:
     """End the head and all its processes here; False where there was none.
 
-    Not ``for_good``: its jobs have not ended, and wait for a head to be started again.
+    One that was still on its way when its starter was killed is ended, too. Not ``for_good``:
+    its jobs have not ended, and wait for a head to be started again.
     """
     head = head_of(settings)
-    if head is None:
-        return False
-    if head.alive:
+    if head is not None and head.alive:
         with contextlib.suppress(ProcessLookupError):
             os.kill(head.pid, signal.SIGTERM)
         until = time.monotonic() + _LEAVING
         while head.alive and time.monotonic() < until:
             time.sleep(0.05)
-    folder = Path(head.folder)
-    end_rest(folder)
+    folder = Path(head.folder) if head else _folder(settings)
+    if not end_rest(folder) and head is None:
+        return False
     shutil.rmtree(folder, ignore_errors=True)
     if for_good:
         head_file(settings).unlink(missing_ok=True)
@@ -116,7 +116,7 @@ def stop_head(settings: Settings, *, for_good: bool = True) -> bool:
 
 def _start(settings: Settings, host: str, before: Head | None, command: Sequence[str]) -> Head:
     doors = find_doors(host_of(host), *((before.address, before.dashboard) if before else ("", "")))
-    folder = runtime_folder(os.environ) / f"ray-{_name(settings)}"
+    folder = _folder(settings)
     end_rest(folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, parents=True)
@@ -170,5 +170,6 @@ def _write(target: Path, text: str) -> None:
     os.replace(temporary, target)
 
 
-def _name(settings: Settings) -> str:
-    return hashlib.sha256(str(settings.home).encode()).hexdigest()[:8]
+def _folder(settings: Settings) -> Path:
+    name = hashlib.sha256(str(settings.home).encode()).hexdigest()[:8]
+    return runtime_folder(os.environ) / f"ray-{name}"

@@ -62,11 +62,13 @@ def has_dashboard(log: Path) -> bool:
     return _NO_DASHBOARD not in log.read_bytes()
 
 
-def end_rest(folder: Path) -> None:
-    """Kill what is left of the processes of a head that was killed itself."""
-    for pid in _of(folder):
+def end_rest(folder: Path) -> bool:
+    """Kill what is left of a head that was killed itself, or whose starter was; False: nothing."""
+    found = list(_of(folder))
+    for pid in found:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
+    return bool(found)
 
 
 def _stays(process: "subprocess.Popen[bytes]", log: Path) -> bool:
@@ -104,8 +106,9 @@ def _last_line(log: Path) -> str:
 
 def _of(folder: Path) -> Iterator[int]:
     """Yield the processes that were started with a folder of ours in their arguments."""
-    wanted = os.fsencode(folder) + b"/"
+    below, itself = os.fsencode(folder) + b"/", b"=" + os.fsencode(folder) + b"\0"
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            if wanted in Path("/proc", name, "cmdline").read_bytes() and int(name) != os.getpid():
+            told = Path("/proc", name, "cmdline").read_bytes()
+            if (below in told or itself in told) and int(name) != os.getpid():
                 yield int(name)
