@@ -27,7 +27,7 @@ def read(path: str) -> list[str]:
         ValueError: a line is not ``0: name``, or a number or name is missing or there twice.
     """
     names: dict[int, str] = {}
-    for line in _lines(file.read(path)):
+    for line in _lines(_text_of(path)):
         found = _LINE.fullmatch(line)
         if not found or not found[2].strip():
             raise ValueError(f"{path}: {line!r} is not a label; write lines such as '0: daisy'.")
@@ -46,8 +46,19 @@ def read(path: str) -> list[str]:
     return [names[number] for number in range(len(names))]
 
 
+def _text_of(path: str) -> str:
+    data = file.read(path, binary=True)
+    try:
+        return str(data, "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not text in UTF-8 (byte {error.start}): save it as UTF-8. Editors of "
+            "Windows offer that beside the name of the file."
+        ) from None
+
+
 def _lines(text: str) -> list[str]:
-    lines = [line.strip() for line in text.lstrip("\ufeff").splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     # The documents also print all labels of a data set of several labels in one line.
     return _NEXT.split(lines[0]) if len(lines) == 1 else lines
 

@@ -23,6 +23,8 @@ def of_pictures(asked: Asked, places: dict[str, str]) -> Data:
     if asked.evaluates:
         return _to_evaluate(asked, places.get(EVAL, places[TRAIN]))
     every = ImageClassificationRawMetadata(places[TRAIN])
+    if every.num_classes == 1:
+        raise ValueError(_one_class(every))
     if EVAL in places:
         own = ImageClassificationRawMetadata(places[EVAL])
         train, rest = every, _renumbered(own, every.labels_list, every.base_dir)
@@ -39,6 +41,19 @@ def of_pictures(asked: Asked, places: dict[str, str]) -> Data:
         num_classes=every.num_classes,
         labels=tuple(every.labels_list),
     )
+
+
+def _one_class(every: ImageClassificationRawMetadata) -> str:
+    """A network of one class is right in every step, and has learnt nothing."""
+    (name,) = every.labels_list
+    inside = every.classes_inside()
+    cure = (
+        f"It has directories of its own ({', '.join(inside[:5])}): if they are the classes, give "
+        f"the directory {name} as the data."
+        if inside
+        else "Put the pictures of each class into a directory of its own."
+    )
+    return f"All pictures are of one class, {name}: there is nothing to tell apart. {cure}"
 
 
 def _to_evaluate(asked: Asked, folder: str) -> Data:

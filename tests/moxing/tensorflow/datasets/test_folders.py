@@ -64,10 +64,11 @@ def test_labels_txt_gives_the_order(tf: Any, flowers: str, write_files: Any, tex
         ("0: roses\n0: daisy\n", "0 is both 'roses' and 'daisy'"),
         ("0: roses\n1: roses\n", "'roses' has two numbers"),
         ("1: roses\n2: daisy\n", "must be numbered from 0 to 1; 0 is missing"),
+        ("0: 玫瑰\n1: daisy\n".encode("gbk"), r"labels.txt is not text in UTF-8.*save it as UTF-8"),
     ],
 )
 def test_a_labels_txt_that_does_not_fit_is_refused(
-    tf: Any, garden: str, write_files: Any, text: str, sentence: str
+    tf: Any, garden: str, write_files: Any, text: Any, sentence: str
 ) -> None:
     import moxing.tensorflow as mox
 
@@ -121,6 +122,20 @@ def test_a_class_without_images_is_told(
 
     assert mox.ImageClassificationRawMetadata(garden).num_classes == 3
     assert f"WARNING: The directory tulips of {garden} has no images." in said
+
+
+def test_the_folder_above_the_data_set_is_suspected(
+    tf: Any, tmp_path: Path, write_files: Any, said: list[str]
+) -> None:
+    import moxing.tensorflow as mox
+
+    above = write_files(str(tmp_path / "above"), {"it/roses/1.png": b"", "it/daisy/1.png": b""})
+
+    assert mox.ImageClassificationRawMetadata(above).labels_list == ["it"]
+
+    (told,) = [line for line in said if line.startswith("WARNING")]
+    assert "one class, it, which has directories of its own: daisy, roses." in told
+    assert f"Then {above}/it is the folder of the data set." in told
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_folders_train_and_eval_are_what_they_say(find, pictures, tmp_path, name
 
 
 def test_a_class_that_only_the_evaluation_has_is_told(find, pictures, tmp_path):
-    pictures(tmp_path / "flowers" / "train", daisy=1)
+    pictures(tmp_path / "flowers" / "train", daisy=1, rose=1)
     pictures(tmp_path / "flowers" / "eval", daisy=1, thistle=1)
 
     with pytest.raises(ValueError, match=r"has classes that .*train has not: thistle"):
@@ -64,9 +64,18 @@ def test_a_class_may_be_called_train(find, pictures, tmp_path):
     assert find(pictures(tmp_path / "ways", plane=5, train=5)).labels == ("plane", "train")
 
 
+def test_pictures_of_one_class_are_refused(find, pictures, tmp_path):
+    """A network would be right in every step, and the job succeed."""
+    pictures(tmp_path / "above" / "flowers", daisy=2, rose=2)
+    with pytest.raises(ValueError, match=r"one class, flowers.*\(daisy, rose\).*give the dir"):
+        find(tmp_path / "above")
+    with pytest.raises(ValueError, match=r"one class, a: .*each class into a directory of its own"):
+        find(pictures(tmp_path / "alone", a=3))
+
+
 def test_samples_of_a_data_set_that_is_not_split_are_counted_as_a_whole(find, pictures, tmp_path):
     """Manual, pitfall 3-4-1."""
-    folder = pictures(tmp_path / "flowers", daisy=10)
+    folder = pictures(tmp_path / "flowers", daisy=5, rose=5)
 
     assert find(folder, samples_per_epoch=100).train.samples == 80
 

@@ -35,6 +35,19 @@ class ImageClassificationRawMetadata(ClassesOfFolder):
     def num_samples(self) -> int:
         return self.total_num_samples
 
+    def classes_inside(self) -> list[str]:
+        """Return the directories of the only class; none where there are other images or classes.
+
+        They are most often the classes themselves: the folder above that of the data was given.
+        """
+        deep = [path.split("/") for path, _ in self.files]
+        if self.num_classes != 1 or any(len(parts) < 3 for parts in deep):
+            return []
+        return sorted({parts[1] for parts in deep})
+
+    def _class_folder(self) -> str:
+        return places.joined(self.base_dir, self.labels_list[0])
+
     def _labels(self, folders: list[str], filename: str) -> list[str]:
         path = places.joined(self.base_dir, filename)
         if not filename or not file.exists(path):
@@ -52,6 +65,12 @@ class ImageClassificationRawMetadata(ClassesOfFolder):
         tf.logging.info("Total %d files found in %s", self.total_num_samples, self.base_dir)
         tf.logging.info("Total number of samples is %d", self.total_num_samples)
         labels.log(self.labels_list)
+        if inside := self.classes_inside():
+            tf.logging.warning(
+                "All images are of one class, %s, which has directories of its own: %s. Are these "
+                "the classes? Then %s is the folder of the data set.",
+                *(self.labels_list[0], ", ".join(inside[:5]), self._class_folder()),
+            )
         for name in self.labels_list:
             if not found[name]:
                 tf.logging.warning("The directory %s of %s has no images.", name, self.base_dir)
