@@ -23,6 +23,10 @@ _NODE = re.compile(
 )
 _SEVERAL = re.compile(r"\b\d+ root error\(s\) found\.\n\s*\(0\)\s+(?:[A-Z_]+: +)?")
 _EAGER = re.compile(r"^\{\{function_node [^}]*\}\} | \[Op:\w+\](?: name: \S*)?\s*$")
+# A function of a tf.data pipeline: where in the pipeline it is tells nobody anything.
+_PIPELINE = re.compile(
+    r"^(?:Error in user-defined function passed to \S+ transformation with iterator: \S+: )+"
+)
 _RAISED = re.compile(r"^    \w+(?:\.\w+)*: (?P<said>.+)", re.MULTILINE)
 
 
@@ -43,7 +47,7 @@ def brief(text: str, place: Place, variable: str = "") -> str:
 def _of_graph(text: str, place: Place, variable: str) -> str:
     node = _NODE.search(text)
     said = _SEVERAL.sub("", _NODE.sub("", text).strip())
-    line = _EAGER.sub("", said.partition("\n")[0].strip())
+    line = _PIPELINE.sub("", _EAGER.sub("", said.partition("\n")[0].strip()))
     if variable:
         line += f"; variable '{variable}'"
     if node is None:

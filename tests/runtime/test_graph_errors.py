@@ -42,6 +42,16 @@ def test_of_several_errors_the_first_is_told_with_the_users_innermost_line():
     )
 
 
+def test_a_function_of_a_pipeline_is_told_without_the_pipeline():
+    text = (
+        "Graph execution error:\n\nError in user-defined function passed to ParallelMapDatasetV2:2 "
+        "transformation with iterator: Iterator::Root::Prefetch::ParallelMapV2: a.jpg is none\n"
+        "\t [[{{node Assert}}]]\n\t [[IteratorGetNext]]"
+    )
+
+    assert brief(text, place) == "a.jpg is none"
+
+
 def test_a_node_of_a_library_alone_has_no_place():
     assert brief(SEVERAL, lambda file, line: "").endswith("In[1]: [3,2]")
 

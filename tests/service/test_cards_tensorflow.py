@@ -1,7 +1,14 @@
 """Failures of TensorFlow itself: each is provoked, and its user is told what to do."""
 
+from dataclasses import replace
+
 import pytest
 
+from danlu.dialects import dls
+from danlu.job.job import Job
+from danlu.job.state import JobState, Reason
+from danlu.job.status import Failure
+from danlu.service.cards import card_of
 from stage import Stage, card
 
 DATA = {"data_url": "obs://bucket/data"}
@@ -301,6 +308,42 @@ def test_a_file_that_is_no_tfrecord(tf, stage):
     )
 
     assert card(cause) == "records_broken"
+
+
+@pytest.mark.parametrize("batch", ["", ", batch_size=1, image_size=4"])
+def test_a_file_that_is_no_picture(tf, stage, batch):
+    cause = stage.asks(**DATA).provoke(
+        TF
+        + f"""
+    import os, sys
+    import moxing.tensorflow as mox
+    folder = sys.argv[1].partition("=")[2]
+    os.makedirs(folder + "/daisy")
+    open(folder + "/daisy/page.jpg", "w").write("not found")
+    meta = mox.ImageClassificationRawMetadata(folder)
+    image = mox.ImageClassificationRawDataset(meta{batch}).get(["image"])
+    with tf.Session() as session:
+        session.run(image)
+    """
+    )
+
+    assert card(cause) == "picture_broken"
+    assert cause.card.en.startswith("obs://bucket/data/daisy/page.jpg is no picture, ")
+    assert "`skip_corrupted=True`" in cause.card.zh
+    assert cause.en.startswith("InvalidArgumentError: assertion failed: [/")
+    assert "page.jpg: these bytes are no image that can be decoded (9 bytes). Mend" in cause.en
+
+
+def test_a_preset_model_leaves_such_files_out_by_a_parameter():
+    request = {"preset": "lenet", "data_url": "obs://bucket/a", "train_url": "obs://bucket/b"}
+    job = Job("j", "lenet-1", dls.read(request), created=0)
+    job = replace(job, state=JobState.FAILED, reason=Reason.SCRIPT_FAILED)
+    said = "assertion failed: [/a/1.jpg: these bytes are no image that can be decoded (5 bytes).]"
+
+    found = card_of(job, Failure("InvalidArgumentError", said))
+
+    assert "/a/1.jpg is no picture" in found.en
+    assert "`danlu rerun lenet-1 -p skip_corrupted=true`" in found.en
 
 
 def test_a_data_file_that_cannot_be_downloaded(tf, stage):

@@ -6,7 +6,7 @@ what is wrong, then ``; variable '…'`` and ``; node '…' is made at FILE:LINE
 
 import re
 
-from danlu.service.card_case import Case, Values
+from danlu.service.card_case import Case, Values, below
 
 _KEY = re.compile(r"Key (?P<variable>\S+) not found in checkpoint")
 _ASSIGN = re.compile(
@@ -40,6 +40,7 @@ _MISFIT = re.compile(
     r"|requires shapes of both tensors to match|Depth of input|is incompatible with the layer"
 )
 _BROKEN = re.compile(r"corrupted record at|truncated record at|Is this even a TFRecord file")
+_NO_PICTURE = re.compile(r"(?P<file>[^\[]+): these bytes are no image that can be decoded")
 _NO_DATA = re.compile(r"\A(?P<file>\S+) is in none of .+, and (?P<origin>\S+) could not be read")
 _NODE = re.compile(r"; node '[^']+' is made at (?P<place>\S+:\d+)")
 _RATES = ("learning_rate", "lr", "learning-rate", "base_lr", "initial_learning_rate")
@@ -124,10 +125,30 @@ def records_broken(case: Case) -> Values | None:
     return {} if case.raised == "DataLossError" and _says(case, _BROKEN) else None
 
 
+def picture_broken(case: Case) -> Values | None:
+    """A data set of MoXing met a file that is no picture, and was not told to leave it out."""
+    said = _says(case, _NO_PICTURE)
+    if not said:
+        return None
+    preset = "preset" in case.job.spec.options
+    cure = (
+        f"danlu rerun {case.job.name} -p skip_corrupted=true" if preset else "skip_corrupted=True"
+    )
+    return {"file": _uri(case, said["file"]), "cure": cure}
+
+
 def data_file(case: Case) -> Values | None:
     """``keras.datasets`` and ``get_file`` download, and a job may have no way out."""
     said = _says(case, _NO_DATA) if case.raised == "DataFileMissing" else None
     return {"file": said["file"], "origin": said["origin"]} if said else None
+
+
+def _uri(case: Case, path: str) -> str:
+    """Return where a file of an input comes from; any other path as it is."""
+    for _, local, uri in case.inputs():
+        if below(path, local):
+            return uri.rstrip("/") + path.removeprefix(local.rstrip("/"))
+    return path
 
 
 def _place(case: Case) -> str:

@@ -79,6 +79,7 @@ CARDS: Mapping[str, Match] = {
     "loss_no_number": card_tensorflow.loss_no_number,
     "shapes": card_tensorflow.shapes,
     "records_broken": card_tensorflow.records_broken,
+    "picture_broken": card_tensorflow.picture_broken,
     "data_file": card_tensorflow.data_file,
     "out_of_memory": card_ends.out_of_memory,
     "disk_full_cache": card_ends.disk_full_cache,

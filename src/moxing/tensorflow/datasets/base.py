@@ -25,6 +25,12 @@ class BaseDataset:
     """
 
     def __init__(self, metadata: Any, *, shuffle: bool) -> None:
+        if not hasattr(metadata, "base_dir"):
+            raise TypeError(
+                f"metadata must be a metadata object of MoXing, such as "
+                f"mox.{type(self).__name__.replace('Dataset', 'Metadata')}(base_dir), "
+                f"got {metadata!r}."
+            )
         self.metadata = metadata
         self._shuffle = shuffle
         self._graph: Any = None

@@ -29,7 +29,7 @@ class Making:
                 raise TypeError(f"{name} must be a function or None, got {given!r}.")
         for name in ("batch_size", "num_epochs"):
             given = getattr(self, name)
-            if given is not None and (isinstance(given, bool) or not _is_count(given)):
+            if given is not None and not images.is_count(given):
                 raise ValueError(
                     f"{name} must be a whole number of at least 1 or None, got {given!r}."
                 )
@@ -59,7 +59,3 @@ class Making:
             options.threading.private_threadpool_size = self.private_num_threads
             dataset = dataset.with_options(options)
         return dataset
-
-
-def _is_count(given: Any) -> bool:
-    return hasattr(given, "__index__") and given.__index__() > 0  # numbers of NumPy too

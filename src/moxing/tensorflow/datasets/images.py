@@ -1,6 +1,6 @@
 """Images: bytes to pixels, in one size, and what happens to files that are none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -12,22 +12,25 @@ CHANNELS = 3
 # FF is always followed by one that makes it none of these.
 _JPEG, _JPEG_SCAN, _JPEG_END = b"\xff\xd8", b"\xff\xda", b"\xff\xd9"
 _PNG, _PNG_END = b"\x89P", b"\x60\x82"
+_CURE = "Mend or remove the file, or pass skip_corrupted=True to leave such files out."
 
 
 def size_of(image_size: Any) -> tuple[int, int] | None:
     """Return height and width of ``image_size``: a number, a pair, or None."""
     if image_size is None:
         return None
-    pair = [image_size] * 2 if isinstance(image_size, int) else image_size
-    if not isinstance(pair, Sequence) or len(pair) != 2 or not all(_positive(n) for n in pair):
+    pair = list(image_size) if hasattr(image_size, "__iter__") else [image_size] * 2
+    if len(pair) != 2 or not all(is_count(number) for number in pair):
         raise ValueError(
             f"image_size must be a number of pixels or a pair (height, width), got {image_size!r}."
         )
     return int(pair[0]), int(pair[1])
 
 
-def _positive(number: Any) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and number > 0
+def is_count(given: Any) -> bool:
+    """Tell whether something is a whole number of at least 1, of Python or of NumPy."""
+    whole = hasattr(given, "__index__") and not isinstance(given, bool)
+    return whole and given.__index__() > 0
 
 
 def resized(image: tf.Tensor, size: tuple[int, int] | None) -> tf.Tensor:
@@ -80,16 +83,36 @@ def _has(data: tf.Tensor, part: bytes) -> tf.Tensor:
 
 
 def _told(whole: tf.Tensor, data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
-    said = [
-        tf.strings.join([name, ": these bytes are no image that can be decoded"]),
-        tf.strings.length(data),
-        "Mend or remove the file, or pass skip_corrupted=True to leave such files out.",
-    ]
-    with tf.control_dependencies([tf.Assert(whole, said)]):
+    size = tf.strings.as_string(tf.strings.length(data))
+    said = [name, ": these bytes are no image that can be decoded (", size, " bytes). ", _CURE]
+    with tf.control_dependencies([tf.Assert(whole, [tf.strings.join(said)])]):
         return tf.identity(whole)
 
 
-def decoded_or_empty(data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
+class Skipped:
+    """The files a data set leaves out: each is told once, however many epochs there are.
+
+    Where nothing is left of so many files, an error ends what would look for more without end.
+    """
+
+    def __init__(self, of: int | None = None) -> None:
+        self._of = of
+        self._told: set[tuple[bytes, int]] = set()
+
+    def tell(self, name: bytes, fingerprint: int, size: int) -> None:
+        file = (bytes(name), int(fingerprint))
+        if file in self._told:
+            return
+        self._told.add(file)
+        tf.logging.warning(
+            "%s is left out: its %d bytes are no image that can be decoded.",
+            *(name.decode(errors="replace"), size),
+        )
+        if len(self._told) == self._of:
+            raise ValueError(f"None of the {self._of} files is an image that can be decoded.")
+
+
+def decoded_or_empty(data: tf.Tensor, name: tf.Tensor, skipped: Skipped) -> tf.Tensor:
     """Return the pixels of a file, or none of them, with a warning, where it is no image.
 
     An error would end a step, unless a data set ignores it: it costs a tenth of a millisecond.
@@ -98,24 +121,19 @@ def decoded_or_empty(data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
     none = tf.data.Dataset.from_tensors(tf.zeros([0, 0, CHANNELS], tf.uint8))
     image = one.concatenate(none).take(1).get_single_element()
     image.set_shape([None, None, CHANNELS])
-    told = tf.cond(
+    fingerprint = tf.strings.to_hash_bucket_fast(data, 1 << 62)
+    told = [name, fingerprint, tf.strings.length(data)]
+    tell = tf.cond(
         has_pixels(image),
         tf.no_op,
-        lambda: tf.group(tf.numpy_function(_log_skipped, [name, tf.strings.length(data)], [])),
+        lambda: tf.group(tf.numpy_function(skipped.tell, told, [])),
     )
-    with tf.control_dependencies([told]):
+    with tf.control_dependencies([tell]):
         return tf.identity(image)
 
 
 def has_pixels(image: tf.Tensor) -> tf.Tensor:
     return tf.size(image) > 0
-
-
-def _log_skipped(name: bytes, size: int) -> None:
-    tf.logging.warning(
-        "%s is left out: its %d bytes are no image that can be decoded.",
-        *(name.decode(errors="replace"), size),
-    )
 
 
 def changed(dataset: Any, change: Callable[[tf.Tensor], tf.Tensor], threads: int | None) -> Any:

@@ -52,6 +52,34 @@ def test_such_files_are_left_out_where_asked_and_named(
         assert told in said
 
 
+def test_a_file_is_told_once_however_often_it_is_left_out(
+    tf: Any, garden: str, write_files: Any, all_of: Any, said: list[str]
+) -> None:
+    import moxing.tensorflow as mox
+
+    write_files(garden, {"roses/page.jpg": broken()["page"]})
+    meta = mox.ImageClassificationRawMetadata(garden)
+    dataset = mox.ImageClassificationRawDataset(meta, num_epochs=3, skip_corrupted=True)
+
+    assert len(all_of(dataset.get(["label"]))) == 12
+    assert sum("page.jpg is left out" in line for line in said) == 1
+
+
+def test_a_folder_without_any_image_ends(
+    tf: Any, tmp_path: Any, write_files: Any, all_of: Any
+) -> None:
+    """It would look for one without end, since epochs have none."""
+    import moxing.tensorflow as mox
+
+    pages = {f"roses/{number}.jpg": broken()["page"] for number in range(3)}
+    meta = mox.ImageClassificationRawMetadata(write_files(str(tmp_path / "data"), pages))
+
+    dataset = mox.ImageClassificationRawDataset(meta, skip_corrupted=True)
+
+    with pytest.raises(tf.errors.OpError, match="None of the 3 files is an image"):
+        all_of(dataset.get(["image"]), times=1)
+
+
 def test_images_of_every_kind_are_read(
     tf: Any, tmp_path: Any, write_files: Any, all_of: Any
 ) -> None:

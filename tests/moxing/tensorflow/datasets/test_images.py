@@ -165,6 +165,8 @@ def test_preprocessing_without_batches_gets_one(tf: Any, garden: str, all_of: An
         ({"preprocess_fn": 3}, TypeError, "preprocess_fn must be a function or None, got 3"),
         ({"batch_size": 0, "image_size": 8}, ValueError, "batch_size must be .* at least 1"),
         ({"image_size": "8"}, ValueError, r"a pair \(height, width\), got '8'"),
+        ({"image_size": (8,)}, ValueError, r"a pair \(height, width\), got \(8,\)"),
+        ({"preprocess_threads": 0}, ValueError, "preprocess_threads must be .* got 0"),
         ({"num_epochs": -1}, ValueError, "num_epochs must be .* got -1"),
         ({"reader_class": dict}, TypeError, "reader_class must be mox.AsyncRawGenerator"),
         ({"cache_dir": "obs://b/cache"}, ValueError, "must be a directory of this machine"),
@@ -186,6 +188,35 @@ def test_wrong_arguments_are_told_at_once(
 
     with pytest.raises(error, match=sentence):
         mox.ImageClassificationRawDataset(meta, **argument)
+
+
+def test_arguments_a_reader_does_not_have_are_told(tf: Any, garden: str) -> None:
+    import moxing.tensorflow as mox
+
+    meta = mox.ImageClassificationRawMetadata(garden)
+
+    with pytest.raises(TypeError, match=r"'processes'\. It has: num_readers, capacity, requests\."):
+        mox.ImageClassificationRawDataset(
+            meta, reader_class=mox.AsyncRawGenerator, reader_kwargs={"processes": 4}
+        )
+
+
+def test_the_folder_itself_is_no_metadata(tf: Any, garden: str) -> None:
+    import moxing.tensorflow as mox
+
+    with pytest.raises(TypeError, match=r"such as mox.ImageClassificationRawMetadata\(base_dir\)"):
+        mox.ImageClassificationRawDataset(garden)
+
+
+def test_sizes_may_be_numbers_of_numpy(tf: Any, garden: str) -> None:
+    import moxing.tensorflow as mox
+
+    meta = mox.ImageClassificationRawMetadata(garden)
+    for size, shape in ((np.int64(7), [2, 7, 7, 3]), (np.array([7, 9]), [2, 7, 9, 3])):
+        dataset = mox.ImageClassificationRawDataset(
+            meta, batch_size=np.int32(2), image_size=size, drop_remainder=True
+        )
+        assert dataset.get(["image"])[0].shape.as_list() == shape
 
 
 def test_a_feature_that_is_not_there_is_named(tf: Any, garden: str) -> None:

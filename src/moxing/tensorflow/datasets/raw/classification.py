@@ -8,8 +8,9 @@ import tensorflow.compat.v1 as tf
 from moxing.tensorflow.datasets import places
 from moxing.tensorflow.datasets.base import BaseDataset
 from moxing.tensorflow.datasets.batching import Making
+from moxing.tensorflow.datasets.images import Skipped
 from moxing.tensorflow.datasets.raw.folders import ImageClassificationRawMetadata
-from moxing.tensorflow.datasets.raw.listing import as_bytes, base_names, listing
+from moxing.tensorflow.datasets.raw.listing import as_bytes, base_names, listing, share
 from moxing.tensorflow.datasets.raw.pipeline import Reading, next_of
 
 
@@ -77,7 +78,10 @@ class ImageClassificationRawDataset(BaseDataset):
             shard=self._shard,
             locate=self._located,
         )
-        return next_of(files, self._reading, self._making, self._finish, self._skip_corrupted)
+        skipped = (
+            Skipped(len(share(self.metadata.files, self._shard))) if self._skip_corrupted else None
+        )
+        return next_of(files, self._reading, self._making, self._finish, skipped)
 
     def _located(self, names: tf.Tensor, labels: tf.Tensor) -> dict[str, tf.Tensor]:
         path = tf.strings.join([self._reading.root.rstrip("/"), names], "/")

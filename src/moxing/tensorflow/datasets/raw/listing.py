@@ -34,8 +34,7 @@ def listing(
     ``locate`` gets many names, relative to the data set's folder, and numbers at once: small
     operations cost more by themselves than by what they do.
     """
-    count, index = workers(shard)
-    own = files[index::count]
+    own = share(files, shard)
     path = places.scratch_file(tf.get_default_graph())
     with tf.io.TFRecordWriter(path) as writer:
         for name, number in own:
@@ -47,6 +46,12 @@ def listing(
         records = records.shuffle(max(len(own), buffer_size, 1), seed=shuffle_seed())
     many = records.repeat(num_epochs).batch(_AT_ONCE)
     return mapped(many, lambda chunk: locate(*_split(chunk))).unbatch()
+
+
+def share(files: Sequence[Any], shard: bool) -> Sequence[Any]:
+    """Return the files of this worker where they are shared out, else all of them."""
+    count, index = workers(shard)
+    return files[index::count]
 
 
 def _split(records: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

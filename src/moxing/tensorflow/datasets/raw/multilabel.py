@@ -8,8 +8,9 @@ import tensorflow.compat.v1 as tf
 from moxing.tensorflow.datasets import places
 from moxing.tensorflow.datasets.base import BaseDataset
 from moxing.tensorflow.datasets.batching import Making
+from moxing.tensorflow.datasets.images import Skipped
 from moxing.tensorflow.datasets.mapping import mapped
-from moxing.tensorflow.datasets.raw.listing import as_bytes, base_names, listing
+from moxing.tensorflow.datasets.raw.listing import as_bytes, base_names, listing, share
 from moxing.tensorflow.datasets.raw.multilabel_folders import (
     DEFAULT_SEPARATOR,
     MultilabelClassificationRawMetadata,
@@ -80,7 +81,8 @@ class MultilabelClassificationRawDataset(BaseDataset):
             locate=self._located,
         )
         files = mapped(files, self._labelled, self._reading.num_readers)
-        return next_of(files, self._reading, self._making, _finish, self._skip_corrupted)
+        skipped = Skipped(len(share(self._files, self._shard))) if self._skip_corrupted else None
+        return next_of(files, self._reading, self._making, _finish, skipped)
 
     def _located(self, names: tf.Tensor, _: tf.Tensor) -> dict[str, tf.Tensor]:
         root, meta = self._reading.root, self.metadata

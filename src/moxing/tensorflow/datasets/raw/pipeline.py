@@ -1,5 +1,6 @@
 """From a list of files to elements: read, decoded, batched. Both data sets of images use it."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,7 @@ from moxing.tensorflow.datasets import images, places
 from moxing.tensorflow.datasets.base import iterator_of, seeded
 from moxing.tensorflow.datasets.batching import Making
 from moxing.tensorflow.datasets.copies import Copies
+from moxing.tensorflow.datasets.images import Skipped
 from moxing.tensorflow.datasets.mapping import kept, mapped
 from moxing.tensorflow.datasets.reader.raw_reader import ParallelReader, with_data
 
@@ -27,6 +29,12 @@ class Reading:
     cache: str | None
     in_order: bool
 
+    def __post_init__(self) -> None:
+        if not images.is_count(self.threads):
+            raise ValueError(
+                f"preprocess_threads must be a whole number of at least 1, got {self.threads!r}."
+            )
+
     def reader(self) -> Any:
         """Return who reads files as a stage of its own, or None where decoders read them.
 
@@ -43,19 +51,30 @@ class Reading:
                 f"methods of moxing.tensorflow.datasets.ParallelReader, got {kind!r}."
             )
         given = {"num_readers": self.num_readers, "capacity": self.capacity}
-        return kind(**{**given, **(self.reader_kwargs or {})})
+        given |= self.reader_kwargs or {}
+        try:
+            inspect.signature(kind).bind(**given)
+        except TypeError as error:
+            has = ", ".join(inspect.signature(kind).parameters)
+            raise TypeError(
+                f"reader_kwargs do not fit {kind.__name__}: {error}. It has: {has}."
+            ) from None
+        return kind(**given)
 
 
 Features = dict[str, Any]
 Step = Callable[[Features], Features]
 
 
-def next_of(files: Any, reading: Reading, making: Making, finish: Step, skip: bool) -> Features:
+def next_of(
+    files: Any, reading: Reading, making: Making, finish: Step, skipped: Skipped | None
+) -> Features:
     """Return the features of the next of files, of which all but the image is known.
 
-    ``finish`` is what is left to do with the features of an element. Single images are decoded in
-    the graph, and not in the data set: ``mox.run`` brings what ``input_fn`` does with an image into
-    one function with the decoding of it, and pixels are still warm then.
+    ``skipped`` is told of files that are no images; None: one is an error. ``finish`` is what is
+    left to do with the features of an element. Single images are decoded in the graph, and not in
+    the data set: ``mox.run`` brings what ``input_fn`` does with an image into one function with the
+    decoding of it, and pixels are still warm then.
     """
     if reading.cache:
         copies = Copies(reading.cache, reading.root)
@@ -66,8 +85,8 @@ def next_of(files: Any, reading: Reading, making: Making, finish: Step, skip: bo
     read = with_data if reader is None else _as_it_is
     if making.preprocess_fn is not None:
         found = _preprocessed(files, read, reading, making, finish)
-    elif making.batch_size is not None or skip:
-        found = _decoded(files, read, reading, making, finish, skip)
+    elif making.batch_size is not None or skipped is not None:
+        found = _decoded(files, read, reading, making, finish, skipped)
     else:
         file = iterator_of(making.finished(files)).get_next()
         return finish(_changed(_image(read(file), making), making))
@@ -94,11 +113,16 @@ def _changed(features: Features, making: Making) -> Features:
 
 
 def _decoded(
-    files: Any, read: Step, reading: Reading, making: Making, finish: Step, skip: bool
+    files: Any,
+    read: Step,
+    reading: Reading,
+    making: Making,
+    finish: Step,
+    skipped: Skipped | None,
 ) -> Any:
     threads, in_order = reading.threads, reading.in_order or seeded()
-    if skip:
-        files = mapped(files, lambda file: _or_empty(read(file)), threads, in_order)
+    if skipped is not None:
+        files = mapped(files, lambda file: _or_empty(read(file), skipped), threads, in_order)
         files = kept(files, lambda features: images.has_pixels(features["image"]))
         found = mapped(files, lambda one: _resized(one, making), threads)
     else:
@@ -107,8 +131,8 @@ def _decoded(
     return making.batched(found)
 
 
-def _or_empty(file: Features) -> Features:
-    return {**file, "image": images.decoded_or_empty(file["data"], file["path"])}
+def _or_empty(file: Features, skipped: Skipped) -> Features:
+    return {**file, "image": images.decoded_or_empty(file["data"], file["path"], skipped)}
 
 
 def _resized(features: Features, making: Making) -> Features:

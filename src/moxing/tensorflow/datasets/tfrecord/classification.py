@@ -66,6 +66,7 @@ class ImageClassificationTFRecordDataset(BaseTFRecordDataset):
         )
         self._label_one_hot = label_one_hot
         self._skip_corrupted = skip_corrupted
+        self._skipped = images.Skipped()
         if label_one_hot and not self.metadata.num_classes:
             raise ValueError(
                 "label_one_hot needs the number of classes: pass num_classes to the metadata, or "
@@ -85,7 +86,7 @@ class ImageClassificationTFRecordDataset(BaseTFRecordDataset):
         if self._making.preprocess_fn is not None:
             image, label = _preprocessed(self._making.preprocess_fn, data, label)
         elif self._skip_corrupted:
-            image = images.decoded_or_empty(data, name)
+            image = images.decoded_or_empty(data, name, self._skipped)
         else:
             image = images.decoded(images.sound(data, name))
         self._add_feature("image", image if self._skip_corrupted else self._finished(image))
