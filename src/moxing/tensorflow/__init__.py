@@ -49,6 +49,6 @@ def __getattr__(name: str) -> Any:
 
         raise Unsupported(
             "mox.auto, the search for hyper-parameters, is not there.",
-            hint="Start one job for each set of parameters: danlu run … --param learning_rate=0.1",
+            hint="Start one job for each set of parameters: danlu run … -p learning_rate=0.1",
         )
     return getattr(importlib.import_module("tensorflow"), name)

@@ -12,6 +12,7 @@ from typing import Any
 
 from moxing.framework import file
 
+_SHOWN = 3
 IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
 
 
@@ -47,6 +48,15 @@ def matching(folder: str, patterns: str | Sequence[str]) -> list[str]:
     deep = any("/" in pattern for pattern in wanted)
     names = file.list_directory(folder, recursive=deep, skip_dir=True)
     return [name for name in names if any(_fits(name, pattern) for pattern in wanted)]
+
+
+def what_is_in(folder: str) -> str:
+    """Return a few names of a folder, for a sentence about one that is not there."""
+    names = [name for name in file.list_directory(folder) if not is_hidden(name)]
+    if not names:
+        return "nothing is in it"
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"there is {', '.join(map(repr, names[:_SHOWN]))}{more}"
 
 
 def _fits(name: str, pattern: str) -> bool:

@@ -216,7 +216,7 @@ def test_wrong_arguments_are_told(tf: Any, photos: str) -> None:
         ImageClassificationTFRecordMetadata,
     )
 
-    with pytest.raises(ValueError, match=r"No file in '.*photos' matches '\*\.rec'"):
+    with pytest.raises(ValueError, match=r"No file in '.*photos' matches '\*\.rec'; there is '"):
         BaseTFRecordMetadata(photos, "*.rec")
     with pytest.raises(ValueError, match="num_samples must be at least 1, or None"):
         BaseTFRecordMetadata(photos, "*", num_samples=-1)

@@ -43,7 +43,10 @@ class BaseTFRecordMetadata:
         self._num_samples = num_samples
         self.names = places.matching(self.base_dir, self.file_pattern)
         if not self.names:
-            raise ValueError(f"No file in {self.base_dir!r} matches {self.file_pattern!r}.")
+            raise ValueError(
+                f"No file in {self.base_dir!r} matches {self.file_pattern!r}; "
+                f"{places.what_is_in(self.base_dir)}."
+            )
         tf.logging.info("Total %d files found in %s", len(self.names), self.base_dir)
 
     @cached_property
