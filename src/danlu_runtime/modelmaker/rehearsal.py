@@ -28,6 +28,7 @@ from danlu_runtime.modelmaker.trouble import (
 from danlu_runtime.notes import say
 
 _KEYS = tf.estimator.ModeKeys
+_NOT_FED = "must feed a value for placeholder"
 
 
 def rehearse(functions: Functions, estimator: Any) -> tuple[Receiver, dict[str, Any]]:
@@ -81,9 +82,21 @@ def _run(
         else:
             wanted["loss"] = spec.loss
             wanted["metrics"] = [update for _, update in (spec.eval_metric_ops or {}).values()]
-        values = _values(wanted, spec, hooks)
+        values = _tried(wanted, spec, hooks)
         check_loss(values.get("loss"), mode)
         return shapes, values["features"]
+
+
+def _tried(wanted: dict[str, Any], spec: Any, hooks: list[Any]) -> dict[str, Any]:
+    """Run the graph; one that hooks of the user's feed gives its features only."""
+    own = (*spec.training_hooks, *spec.training_chief_hooks, *spec.evaluation_hooks)
+    try:
+        return _values(wanted, spec, hooks)
+    except tf.errors.InvalidArgumentError as error:
+        if not own or _NOT_FED not in str(error):
+            raise
+    say(f"hooks of model_fn feed its graph: in mode {spec.mode!r} it was built, and not tried")
+    return _values({"features": wanted["features"]}, spec, hooks)
 
 
 def _values(wanted: dict[str, Any], spec: Any, hooks: list[Any], fed: Any = None) -> dict[str, Any]:

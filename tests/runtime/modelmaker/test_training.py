@@ -105,6 +105,23 @@ def test_features_and_labels_may_be_tensors(tf, train, newest):
     assert newest(train(source))
 
 
+def test_a_graph_that_a_hook_feeds_is_trained_though_it_cannot_be_tried(tf, train, newest, capfd):
+    fed = """
+    weight = tf.placeholder(tf.float32, [])
+    loss = weight * tf.losses.mean_squared_error(labels, y)
+
+    class Feeds(tf.train.SessionRunHook):
+        def before_run(self, context):
+            return tf.train.SessionRunArgs([], {weight: 0.5})
+"""
+    source = LINE.replace("\n    loss = tf.losses.mean_squared_error(labels, y)\n", fed).replace(
+        "train_op=train,", "train_op=train, training_hooks=[Feeds()], evaluation_hooks=[Feeds()],"
+    )
+
+    assert newest(train(source, train_max_steps=4, save_checkpoints_steps=4))
+    assert capfd.readouterr().err.count("it was built, and not tried") == 2
+
+
 def test_several_heads_are_exported_under_their_names(tf, train, newest, answer):
     source = LINE.replace(
         'predictions={"y": y})',
