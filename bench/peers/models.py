@@ -58,5 +58,5 @@ def _residual(images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     return tf.losses.sparse_softmax_cross_entropy(labels, logits)
 
 
-MLP = Model("MLP 784-128-128-10, batch 64", lambda: _batches(8192, (784,), 64), _dense, 400)
+MLP = Model("MLP 784-128-128-10, batch 64", lambda: _batches(8192, (784,), 64), _dense, 1200)
 RESNET = Model("ResNet-20, batch 32", lambda: _batches(512, (32, 32, 3), 32), _residual, 20)

@@ -10,7 +10,7 @@ from danlu_runtime.fused import Fused, choice, why_not
 from danlu_runtime.fused.trail import can_be_kept
 from moxing.tensorflow.executor.request import Request
 
-_MOST = 100  # steps of one call: the lines of all of them come after it
+_MOST = 400  # steps of one call: the lines of all of them come after it
 
 
 class Sights:
