@@ -99,8 +99,9 @@ SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
 def test_processes_are_found_by_their_mark_alone(until):
     """As an executor finds them when their agent is gone."""
     mark = f"test/{os.getpid()}/worker-0"
-    process = subprocess.Popen(SLEEPER, env={**os.environ, "DANLU_TASK": mark})
     processes = Processes(mark, None)
+    processes.spared |= processes.pids()  # what other tests have started is no script's
+    process = subprocess.Popen(SLEEPER, env={**os.environ, "DANLU_TASK": mark})
     until(lambda: process.pid in processes.pids())
 
     processes.send(signal.SIGTERM)
