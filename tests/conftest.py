@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import os
+import signal
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -12,6 +13,13 @@ from postgres import postgres as postgres
 from seaweed import seaweed as seaweed
 from together import pytest_collection_modifyitems as pytest_collection_modifyitems
 from together import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
+
+# Run in the background, or under nohup, the tests are deaf to these; a user's process is not.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+for _number in (signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
 
 # A test that wants processes with TensorFlow loaded keeps its own.
 os.environ.setdefault("DANLU_WARM", "off")
