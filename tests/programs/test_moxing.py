@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -78,8 +79,9 @@ def test_large_batches_in_half_precision_learn_with_lars(example):
     printed = types(line)
 
     losses, accuracy = (numbers(rf"\t{name}: ([0-9.]+)", printed) for name in ("loss", "accuracy"))
-    assert losses[-1] < losses[0] / 3
-    assert accuracy[-1] > 0.9
+    # A line is of one batch, and one picture of sixteen may be a hard one.
+    assert median(losses[-3:]) < losses[0] / 3
+    assert median(accuracy[-3:]) > 0.9
 
 
 def test_a_keras_model_of_two_inputs_is_built_again_from_json_and_is_as_good(person, example):

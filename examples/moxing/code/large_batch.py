@@ -9,8 +9,8 @@ slim = tf.contrib.slim
 tf.flags.DEFINE_string("data_url", "", "Folder of pictures")
 tf.flags.DEFINE_string("train_url", "", "Where checkpoints and the model go")
 tf.flags.DEFINE_integer("batch_size", 16, "")
-tf.flags.DEFINE_float("learning_rate", 1.0, "")
-tf.flags.DEFINE_integer("max_number_of_steps", 40, "")
+tf.flags.DEFINE_float("learning_rate", 0.3, "")
+tf.flags.DEFINE_integer("max_number_of_steps", 71, "")
 flags = tf.flags.FLAGS
 
 SIZE, BATCHES = 32, 2
