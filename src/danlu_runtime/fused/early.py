@@ -5,6 +5,7 @@ then is the end told, as a single step would tell it.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops import control_flow_ops
@@ -25,22 +26,22 @@ class Early:
     def handle(self) -> tf.Tensor:
         return self.operation.inputs[0]
 
+    @property
+    def _data(self) -> dict[str, Any]:
+        """What a batch is made of."""
+        return {name: self.operation.get_attr(name) for name in ("output_types", "output_shapes")}
+
     def first(self, asked: tf.Tensor) -> tf.Tensor:
         """Return the data of the first step, if there is any."""
         with tf.control_dependencies([asked]), tf.device(self.operation.device):
-            return tf.raw_ops.IteratorGetNextAsOptional(
-                iterator=self.handle,
-                output_types=self.operation.get_attr("output_types"),
-                output_shapes=self.operation.get_attr("output_shapes"),
-            )
+            return tf.raw_ops.IteratorGetNextAsOptional(iterator=self.handle, **self._data)
 
     def write(self, nodes: Nodes, steps: tf.Tensor) -> dict[tf.Operation, str]:
         """Write what gives a round its data and reads that of the next, if there is to be one.
 
         Return by which name the data is known in the loop. ``early/more``: there is a next round.
         """
-        of_data = self.operation.node_def.attr
-        data = {name: of_data[name] for name in ("output_types", "output_shapes")}
+        data = {name: self.operation.node_def.attr[name] for name in self._data}
         before = len(nodes.nodes.node)
         nodes.variable("early", self.first(steps))
         nodes.node("early/there", "OptionalHasValue", ["early/merge"])
@@ -67,11 +68,7 @@ class Early:
         all_done, _ = control_flow_ops.switch(done, tf.less(done, asked))
         with tf.device(self.operation.device):
             _, ended = control_flow_ops.switch(self.handle, tf.less(done, asked))
-            past = tf.raw_ops.IteratorGetNext(
-                iterator=ended,
-                output_types=self.operation.get_attr("output_types"),
-                output_shapes=self.operation.get_attr("output_shapes"),
-            )
+            past = tf.raw_ops.IteratorGetNext(iterator=ended, **self._data)
         with tf.control_dependencies(past):
             never = tf.constant(0, done.dtype)
         return control_flow_ops.merge([all_done, never])[0]
