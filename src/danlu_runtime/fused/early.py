@@ -65,9 +65,10 @@ class Early:
 
         By a switch: nothing is read where nothing is missing.
         """
-        all_done, _ = control_flow_ops.switch(done, tf.less(done, asked))
+        some_missing = tf.less(done, asked)
+        all_done, _ = control_flow_ops.switch(done, some_missing)
         with tf.device(self.operation.device):
-            _, ended = control_flow_ops.switch(self.handle, tf.less(done, asked))
+            _, ended = control_flow_ops.switch(self.handle, some_missing)
             past = tf.raw_ops.IteratorGetNext(iterator=ended, **self._data)
         with tf.control_dependencies(past):
             never = tf.constant(0, done.dtype)

@@ -10,7 +10,7 @@ import tensorflow.compat.v1 as tf
 class Nodes:
     """The nodes, and which tensors of the graph they take from outside.
 
-    ``devices``: where those lie that do not lie anywhere.
+    ``devices``: where each of those is to lie that is not to lie just anywhere.
     """
 
     name: str  # of no other loop in the graph
