@@ -48,9 +48,8 @@ def _throughput(client: Client, settings: Settings, script: Path) -> float:
 
 
 def _request(client: Client, settings: Settings, script: Path) -> dict[str, str]:
-    archive, _ = bundle.pack(bundle.select(script, settings))
-    uri = client.upload_code(archive)
-    archive.unlink()
+    with bundle.packed(bundle.select(script, settings)) as archive:
+        uri = client.upload_code(archive)
     return {"dialect": "modelarts", "code_dir": uri, "boot_file": script.name}
 
 

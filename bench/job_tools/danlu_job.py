@@ -1,6 +1,5 @@
 """Ours: the folder is packed, sent and submitted every time, as a person's command does it."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -14,9 +13,8 @@ settings, client = load(), connect()
 
 
 def submit() -> None:
-    archive, _ = bundle.pack(bundle.select(folder / "first.py", settings))
-    uri = client.upload_code(archive)
-    os.unlink(archive)
+    with bundle.packed(bundle.select(folder / "first.py", settings)) as archive:
+        uri = client.upload_code(archive)
     request = {"dialect": "modelarts", "code_dir": uri, "boot_file": "first.py"}
     ended = client.wait(client.submit(request)["id"])
     if ended["state"] != "succeeded":
