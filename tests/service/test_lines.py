@@ -1,3 +1,5 @@
+import tracemalloc
+
 import pytest
 
 from danlu.errors import NotFound, Refused
@@ -149,6 +151,45 @@ def test_a_long_tail_is_whole_and_begins_with_a_whole_line(house, running):
     writer(house, running).write("".join(f"{line}\n" for line in lines).encode())
 
     assert text(house.service.lines(running.id, tail=15_000)) == lines[-15_000:]
+
+
+def test_a_tail_goes_back_over_a_gap_and_tells_it(house, running):
+    files = house.executor.files(running.id, 1, "worker-0")
+    log = LogWriter(files.carrier, "1/worker-0/", limit=30, segment=10)
+    for n in range(6):
+        log.write(b"line %03d\n" % n)
+
+    tail = text(house.service.lines(running.id, tail=10))
+
+    assert (tail[0], tail[-1]) == ("line 000", "line 005")
+    assert any("bytes of output were dropped here" in line for line in tail)
+
+
+@pytest.mark.parametrize("ends", [b"", b"\n"])
+def test_a_tail_of_lines_without_end_is_held_in_little_memory(house, running, ends):
+    log = writer(house, running)
+    for _ in range(40):
+        log.write(b"x" * (1 << 20))
+    log.write(b"\r1 of 2\r2 of 2" + ends)
+
+    tracemalloc.start()
+    shown = house.service.lines(running.id, tail=1)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most < 8 << 20
+    assert [*text(shown), shown.partial.get("worker-0")][-1 if not ends else 0] == "2 of 2"
+
+
+def test_a_tail_holds_no_more_text_than_an_answer_may(house, running):
+    log = writer(house, running)
+    for n in range(20):
+        log.write(b"%d" % n + b"x" * (1 << 20) + b"\n")
+
+    shown = text(house.service.lines(running.id, tail=1000))
+
+    assert sum(map(len, shown)) <= 8 << 20
+    assert shown[-1].endswith("x")
 
 
 def test_a_line_in_pieces_is_cut_between_characters(house, running):

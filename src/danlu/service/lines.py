@@ -7,6 +7,7 @@ state. A retry follows the attempt before it.
 
 import bisect
 import json
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,8 @@ from danlu.records.api import Records
 from danlu.taskdir.log import Chunk, LogReader
 
 _BATCH = 256 << 10
-_LONGEST_TAIL = 32 << 20
+_LONGEST_TAIL = 32 << 20  # how far back a tail is looked for
+_MOST_TEXT = 8 << 20  # characters in a tail: lines of megabytes would be the whole answer
 _LONGEST_LINE = 64 << 10  # a longer one is shown in pieces
 
 
@@ -136,35 +138,59 @@ def _read(reader: LogReader, task: str, start: int, *, closed: bool) -> _Batch:
 
 def _read_tail(reader: LogReader, task: str, count: int, *, closed: bool) -> _Batch:
     """Read the last ``count`` lines, and what there may be of an unfinished one."""
-    lines: list[_Timed] = []
+    lines: deque[_Timed] = deque()
+    size = 0
     start = _tail_start(reader, count)
     while True:
         batch = _read(reader, task, start, closed=closed)
-        lines += batch.lines
+        for line in batch.lines:
+            lines.append(line)
+            size += len(line.text)
+            while len(lines) > count or size > _MOST_TEXT:
+                size -= len(lines.popleft().text)
         if batch.drained or batch.next == start:
-            return replace(batch, lines=lines[-count:] if count else [])
+            return replace(batch, lines=list(lines))
         start = batch.next
 
 
 def _tail_start(reader: LogReader, count: int) -> int:
-    """Return where the last ``count`` lines begin, or as many of them as may be looked at."""
-    end, size = reader.end(), _BATCH
-    while True:
-        start = max(0, end - size)
-        data = b"".join(_pieces(reader, start, end))
-        if start == 0 or data.count(b"\n") > count or size >= _LONGEST_TAIL:
-            # What is before the first newline is the end of a line that is not wanted.
-            return start + data.find(b"\n") + 1 if start else 0
-        size *= 4
+    """Return where the last ``count`` lines begin, or as many of them as may be looked at.
+
+    Looked at from the end in pieces, none of which is kept: a line may be of any length.
+    """
+    end = reader.end()
+    wanted = count + 1  # the newline before the first of them
+    first = end  # where the first line begins whose newline was seen
+    for chunk in _backwards(reader, end):
+        found = chunk.data.count(b"\n")
+        if found >= wanted:
+            return chunk.start + _nth_from_end(chunk.data, wanted) + 1
+        wanted -= found
+        first = chunk.start + chunk.data.find(b"\n") + 1 if found else first
+    if end <= _LONGEST_TAIL:
+        return 0
+    # What is before the first newline is the end of a line that is not wanted.
+    return first if first < end else end - _LONGEST_TAIL
 
 
-def _pieces(reader: LogReader, start: int, end: int) -> Iterator[bytes]:
-    while start < end:
-        chunk = reader.read(start, _BATCH)
-        if not chunk.data:
-            return
-        yield chunk.data
-        start = chunk.next
+def _backwards(reader: LogReader, end: int) -> Iterator[Chunk]:
+    """Give what there is before ``end``, the last piece first, as far back as a tail goes."""
+    furthest = max(0, end - _LONGEST_TAIL)
+    while end > furthest:
+        start = at = max(furthest, end - _BATCH)
+        pieces = []
+        while at < end and (chunk := reader.read(at, end - at)).data and chunk.start < end:
+            pieces.append(chunk)
+            at = chunk.next
+        yield from reversed(pieces)
+        end = start
+
+
+def _nth_from_end(data: bytes, count: int) -> int:
+    at = len(data)
+    for _ in range(count):
+        at = data.rfind(b"\n", 0, at)
+    return at
 
 
 def _gather(reader: LogReader, start: int) -> Chunk:
@@ -214,8 +240,8 @@ def _whole_characters(data: bytes) -> bytes:
 
 def fold(line: bytes) -> str:
     """Return a line as a terminal would show it in the end: the last state of a bar."""
-    text = line.decode("utf-8", "replace").rstrip("\r\n")
-    return next((state for state in reversed(text.split("\r")) if state), "")
+    shown = line.rstrip(b"\r\n")
+    return shown[shown.rfind(b"\r") + 1 :].decode("utf-8", "replace")
 
 
 class _Clock:
