@@ -41,7 +41,19 @@ def test_an_exception_is_told_with_the_users_own_file_and_line(ended):
         (Failure(exception="SystemExit", message="2", exit_code=2), "exit_code"),
         (Failure(exit_code=2, last_lines=("train.py: error: no", "")), "exit_usage"),
         (Failure(exit_code=3, last_lines=("train.py: error: no",)), "exit_code"),
-        (Failure(exception="SystemExit", message="no data", exit_code=1), "exit_message"),
+        (
+            Failure(
+                exception="SystemExit",
+                message="no data",
+                exit_code=1,
+                frames=(Frame("train.py", 3, "<module>"),),
+            ),
+            "exit_message",
+        ),
+        (
+            Failure(exception="SystemExit", message="model.py lacks eval_input_fn.", exit_code=1),
+            "told",
+        ),
         (Failure(exit_code=127), "exit_not_found"),
         (Failure(exit_code=139, signal="SIGSEGV"), "crashed"),
         (Failure(exception="ImportError", message="no"), "exception_elsewhere"),
@@ -128,6 +140,7 @@ def test_no_sentence_is_left_over():
         "exit_not_found",
         "exit_not_executable",
         "syntax",
+        "told",
     }
 
     kept = {key.removeprefix("cause.") for key in catalogue("en") if key.startswith("cause.")}

@@ -72,7 +72,8 @@ def _code_of_script(failure: Failure) -> str:
     if usage_of(failure):
         return "exit_usage"
     if failure.message and not failure.message.lstrip("-").isdigit():
-        return "exit_message"  # sys.exit("why")
+        # sys.exit("why") in the script; elsewhere it is a driver that refuses, or a library.
+        return "exit_message" if failure.where else "told"
     return f"exit_{_EXIT_CODES.get(failure.exit_code or 0, 'code')}"
 
 
