@@ -84,6 +84,42 @@ def test_extended_headers_without_end_are_refused() -> None:
         check(io.BytesIO(raw_tar_gz(endless)), LIMITS)
 
 
+def test_headers_that_swell_are_a_bomb_like_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "SWELL", MiB)
+    comment = header("g", MiB, tarfile.XGLTYPE) + bytes(MiB)
+
+    with pytest.raises(Refused, match="'a' swells to over 250 times"):
+        check(io.BytesIO(raw_tar_gz(comment * 4 + header("a", 0) + bytes(1024))), LIMITS)
+
+
+def test_an_extended_header_of_tiny_records_is_refused() -> None:
+    records = b"5 a=\n" * 200_000
+    blocks = header("x", len(records), tarfile.XHDTYPE) + records.ljust(1_000_448, b"\0")
+
+    with pytest.raises(Refused, match="extended header that is too long"):
+        check(io.BytesIO(raw_tar_gz(blocks + header("a", 0) + bytes(1024))), LIMITS)
+
+
+def test_no_bytes_follow_a_folder_whatever_its_size() -> None:
+    folder = header("d", 10 << 30, tarfile.DIRTYPE)
+
+    assert check(io.BytesIO(raw_tar_gz(folder + header("d/a", 0) + bytes(1024))), LIMITS).files == 1
+    with pytest.raises(Refused, match="after its end"):
+        check(io.BytesIO(raw_tar_gz(folder + bytes(3 * MiB))), LIMITS)
+
+
+def test_a_directory_of_comments_is_not_read_into_memory() -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as packed:
+        for number in range(200):
+            info = zipfile.ZipInfo(f"{number}")
+            info.comment = b"c" * 60_000
+            packed.writestr(info, b"")
+
+    with pytest.raises(Refused, match="its directory has 12,0"):
+        check(io.BytesIO(stream.getvalue()), LIMITS)
+
+
 def test_bytes_after_the_end_are_refused() -> None:
     blocks = header("a", 0) + bytes(1024)
 

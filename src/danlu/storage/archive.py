@@ -168,6 +168,7 @@ class _Walk:
     def run(self) -> Summary:
         self._check_announced()
         for member in self._reader.members():
+            self._check_swelling(member)
             if steps := _steps(member):
                 self._enter(member, steps)
                 self._take(member, steps)
@@ -222,12 +223,16 @@ class _Walk:
             self._bytes += len(piece)
             if self._bytes > self._limits.total:
                 raise self._too_big()
-            if self._bytes > max(SWELL, RATIO * self._reader.consumed()):
-                raise refusal(member.name, f"swells to over {RATIO} times its packed size")
+            self._check_swelling(member)
             if handle is not None:
                 write_all(handle, piece)
             if keep_as:
                 self._kept[keep_as] = self._kept.get(keep_as, b"") + piece
+
+    def _check_swelling(self, member: Member) -> None:
+        """Headers count too: they are as good for a bomb as files are."""
+        if self._reader.produced() > max(SWELL, RATIO * self._reader.consumed()):
+            raise refusal(member.name, f"swells to over {RATIO} times its packed size")
 
     def _note(self, name: str, size: int) -> None:
         if len(self._biggest) < _BIGGEST or size > self._biggest[-1][1]:

@@ -36,6 +36,9 @@ class Reader(Protocol):
     def consumed(self) -> int:
         """Return how many bytes of the archive were read up to now."""
 
+    def produced(self) -> int:
+        """Return how many bytes came out of it up to now, whatever they were for."""
+
 
 class Counted:
     """A stream that counts what is read from it."""

@@ -14,7 +14,11 @@ from danlu.storage.archive_reader import Counted, Member, decoded, refusal, trun
 _BLOCK = 512
 _EXTENSION = 1 << 20  # bytes of an extended header
 _EXTENSIONS = 16  # before one member
+_RECORDS = 100  # in one of them; a file with many attributes has some dozens
 _TRAILER = 1 << 20  # bytes after the end of the archive: tar fills up its last record
+_DIGITS = 18  # of a number
+_SPARSE = "GNU.sparse"
+_READ = (b"path=", b"size=", _SPARSE.encode())  # how records begin that mean something to us
 _KINDS: Mapping[bytes, str] = {
     tarfile.LNKTYPE: "a hard link",
     tarfile.SYMTYPE: "a symbolic link",
@@ -29,6 +33,7 @@ class TarReader:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = Counted(stream)
         self._gzip = gzip.GzipFile(fileobj=cast("BinaryIO", self._stream), mode="rb")
+        self._produced = 0
         self._left = 0  # of the member being read
         self._padding = 0
 
@@ -37,6 +42,9 @@ class TarReader:
 
     def consumed(self) -> int:
         return self._stream.count
+
+    def produced(self) -> int:
+        return self._produced
 
     def members(self) -> Iterator[Member]:
         pax: dict[str, str] = {}
@@ -60,7 +68,7 @@ class TarReader:
         self._end()
 
     def read(self, size: int) -> bytes:
-        piece = self._gzip.read(min(size, self._left))
+        piece = self._inflate(min(size, self._left))
         if not piece and self._left:
             raise truncated("it ends within a file")
         self._left -= len(piece)
@@ -81,7 +89,7 @@ class TarReader:
 
     def _member(self, info: tarfile.TarInfo, pax: Mapping[str, str]) -> Member:
         name = pax.get("path") or decoded(info.name.encode("utf-8", "surrogateescape"))
-        if info.type in _KINDS or any(key.startswith("GNU.sparse") for key in pax):
+        if info.type in _KINDS or _SPARSE in pax:
             kind = _KINDS.get(info.type, "a sparse file")
             raise refusal(name, f"is {kind}; only files and folders are unpacked")
         folder = info.type == tarfile.DIRTYPE
@@ -89,7 +97,9 @@ class TarReader:
         folder = folder or (info.type == tarfile.AREGTYPE and name.endswith("/"))
         if not folder and info.type not in tarfile.REGULAR_TYPES:
             raise refusal(name, f"is of the unknown kind {info.type!r}")
-        if "size" in pax:
+        if folder:
+            self._begin(0)  # POSIX: its size is what it may grow to, and no bytes follow
+        elif "size" in pax:
             self._begin(_number(name, pax["size"]))
         return Member(name, folder, self._left, bool(info.mode & 0o111))
 
@@ -112,36 +122,47 @@ class TarReader:
         self._padding = 0
 
     def _exactly(self, size: int) -> bytes:
-        data = self._gzip.read(size)
+        data = self._inflate(size)
         if len(data) < size:
             raise truncated("its end mark is missing")
+        return data
+
+    def _inflate(self, size: int) -> bytes:
+        data = self._gzip.read(size)
+        self._produced += len(data)
         return data
 
     def _end(self) -> None:
         """Read on to the check sum of the compressed stream."""
         left = _TRAILER
-        while piece := self._gzip.read(1 << 16):
+        while piece := self._inflate(1 << 16):
             left -= len(piece)
             if left < 0 or piece.count(0) != len(piece):
                 raise truncated("there are bytes after its end")
 
 
 def _records(data: bytes, name: str) -> Mapping[str, str]:
-    """Decode an extended header: '<length> <key>=<value>\\n', repeated."""
+    """Decode an extended header: '<length> <key>=<value>\\n', repeated.
+
+    Only what we go by is kept.
+    """
     found = {}
-    while data.strip(b"\0"):
-        length, blank, _ = data.partition(b" ")
-        end = _number(name, length.decode("ascii", "replace"))
-        record = data[len(length) + 1 : end - 1]
-        if not blank or end <= len(length) + 1 or data[end - 1 : end] != b"\n":
+    at, count, last = 0, 0, len(data.rstrip(b"\0"))
+    while at < last:
+        if (count := count + 1) > _RECORDS:
+            raise refusal(name, "has an extended header that is too long")
+        blank = data.find(b" ", at, at + _DIGITS + 1)
+        end = at + _number(name, data[at : max(blank, at)].decode("ascii", "replace"))
+        if end <= blank + 1 or data[end - 1 : end] != b"\n":
             raise refusal(name, "has a broken extended header")
-        key, _, value = record.partition(b"=")
-        found[decoded(key)] = decoded(value)
-        data = data[end:]
+        if data.startswith(_READ, blank + 1):
+            key, _, value = data[blank + 1 : end - 1].partition(b"=")
+            found[_SPARSE if key.startswith(_READ[-1]) else decoded(key)] = decoded(value)
+        at = end
     return found
 
 
 def _number(name: str, text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 18:
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS:
         raise refusal(name, f"has the size {text!r}")
     return int(text)

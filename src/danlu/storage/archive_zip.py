@@ -15,6 +15,7 @@ _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR = struct.Struct("<4sLQL")
 _ENTRY = struct.Struct("<4s4B4HL2L5H2L")
 _COMMENT = 1 << 16
+_ENTRY_USUAL, _DIRECTORY = 512, 1 << 20  # bytes of the directory: for each entry, and at least
 _UTF8, _ENCRYPTED = 0x800, 0x1
 
 
@@ -26,12 +27,16 @@ class ZipReader:
             raise Refused(f"The archive holds more than {limit:,} files and folders.")
         self._zip = zipfile.ZipFile(cast("BinaryIO", self._stream))
         self._file: IO[bytes] | None = None
+        self._produced = 0
 
     def announced(self) -> list[tuple[str, int]]:
         return [(_name(info), info.file_size) for info in self._zip.infolist()]
 
     def consumed(self) -> int:
         return self._stream.count
+
+    def produced(self) -> int:
+        return self._produced
 
     def members(self) -> Iterator[Member]:
         for info in self._zip.infolist():
@@ -43,7 +48,9 @@ class ZipReader:
                 yield member
 
     def read(self, size: int) -> bytes:
-        return self._file.read(size) if self._file else b""
+        piece = self._file.read(size) if self._file else b""
+        self._produced += len(piece)
+        return piece
 
 
 def _member(info: zipfile.ZipInfo) -> Member:
@@ -90,6 +97,9 @@ def _count(stream: BinaryIO, limit: int) -> int:
         if len(large) < _END_64.size or large[:4] != b"PK\x06\x06":
             raise truncated("its directory, at the end, is broken")
         announced, size = _END_64.unpack(large)[7:9]
+    if size > _DIRECTORY + limit * _ENTRY_USUAL:
+        # zipfile reads it into memory, comments and all.
+        raise Refused(f"The archive is refused: its directory has {size:,} bytes.")
     count = _walk(stream, start - size, start, limit)
     if count <= limit and count != announced:
         raise truncated(f"its directory lists {count} members, and says {announced}")
