@@ -17,10 +17,12 @@ class FullDisk(FileCarrier):
     """A disk without room as long as ``full``."""
 
     full = False
+    times = 0
 
     def append(self, name: str, data: bytes) -> None:
         if self.full:
             raise OSError(28, "No space left on device")
+        self.times += 1
         super().append(name, data)
 
 
@@ -64,6 +66,49 @@ def test_secrets_are_kept_out_over_the_ends_of_pieces(carrier, job_log):
     job_log.finish()
 
     assert written(carrier) == b"a ***, canape and ca"
+
+
+def test_lines_that_follow_each_other_are_taken_together(carrier, job_log):
+    read, write = os.pipe()
+    pauses = []
+
+    def pause(seconds):
+        if not pauses:
+            os.write(write, b"two\n")
+            os.write(write, b"three\n")
+            os.close(write)
+        pauses.append(seconds)
+
+    pump = Pump(read, job_log, pause=pause)
+    os.write(write, b"one\n")
+    pump.start()
+    pump.finish(10)
+
+    assert written(carrier) == b"one\ntwo\nthree\n"
+    assert carrier.times == 2
+    assert 0 < pauses[0] <= 0.02
+
+
+def test_nobody_pauses_while_a_pipe_fills_quickly(carrier, job_log):
+    """At the pace of the last bytes, no more than a quarter of it comes in a pause."""
+    pauses, moments = [], iter([100.0, 100.001, 100.001])
+
+    def pause(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 1:
+            os.write(write, b"y" * 100_000)
+        else:
+            os.write(write, b"z" * (1 << 19))
+            os.close(write)
+
+    read, write = os.pipe()
+    pump = Pump(read, job_log, clock=lambda: next(moments), pause=pause)
+    os.write(write, b"x\n")
+    pump.start()
+    pump.finish(10)
+
+    assert len(written(carrier)) == 2 + 100_000 + (1 << 19)
+    assert pauses == [0.02, pytest.approx(0.001 * (1 << 18) / 100_000)]
 
 
 def test_the_pump_leaves_though_somebody_holds_the_pipe(carrier, job_log):

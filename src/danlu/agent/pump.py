@@ -19,8 +19,9 @@ from danlu.taskdir.log import LogWriter
 log = logging.getLogger(__name__)
 
 _CHUNK = 1 << 20
+_PAUSE = 0.02  # seconds at most in which lines gather: a trainer needs its cores for itself
 _FLUSH = 1.0  # seconds between two updates of what is not written at once
-_F_SETPIPE_SZ = 1031
+_F_SETPIPE_SZ, _F_GETPIPE_SZ = 1031, 1032
 
 
 class JobLog:
@@ -99,12 +100,22 @@ class JobLog:
 class Pump:
     """A thread that reads one end of a pipe until it closes, or until told that it is time."""
 
-    def __init__(self, source: int, to: JobLog) -> None:
+    def __init__(
+        self,
+        source: int,
+        to: JobLog,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], object] | None = None,
+    ) -> None:
         self._source = source
         self._to = to
+        self._clock = clock
         self._ending = threading.Event()
+        self._pause = pause or self._ending.wait
         os.set_blocking(source, False)
-        _enlarge(source)
+        self._much = _enlarge(source) // 4
+        self._last = 0.0  # when something was read
         self._thread = threading.Thread(target=self._run, name="pump", daemon=True)
 
     def start(self) -> None:
@@ -134,13 +145,25 @@ class Pump:
             if not data:
                 break
             self._to.write(data)
+            self._gather(len(data))
         self._to.finish()
         os.close(self._source)
 
+    def _gather(self, size: int) -> None:
+        """Let some more come together; never so much that the script would wait for us."""
+        now = self._clock()
+        since, self._last = now - self._last, now
+        if size < self._much:
+            self._pause(min(_PAUSE, since * self._much / size))
 
-def _enlarge(pipe: int) -> None:
-    """Let the pipe hold a megabyte: a tenth of the switches between script and agent."""
+
+def _enlarge(pipe: int) -> int:
+    """Let the pipe hold a megabyte: a tenth of the switches between script and agent.
+
+    Return what it holds.
+    """
     try:
-        fcntl.fcntl(pipe, _F_SETPIPE_SZ, _CHUNK)
+        return fcntl.fcntl(pipe, _F_SETPIPE_SZ, _CHUNK)
     except OSError as error:
         log.debug("pipe keeps its size error=%s", error)
+    return fcntl.fcntl(pipe, _F_GETPIPE_SZ)
