@@ -1,5 +1,7 @@
 """What an agent says and hears while its task lives."""
 
+import threading
+
 import pytest
 
 from danlu.agent.ending import Ending, Interrupted, Why, Wish
@@ -139,3 +141,54 @@ def test_work_is_not_begun_when_the_end_is_wished(stage):
 
     with pytest.raises(Interrupted), stage.ending.interruptible():
         pytest.fail("it was begun")
+
+
+def test_a_beat_that_never_comes_back_ends_the_script_in_time(stage):
+    """As where the network is cut: a request may wait longer than others wait for us."""
+    held, going = threading.Event(), threading.Event()
+
+    def put(name, data, *, private=False):
+        going.set()
+        held.wait(60)
+
+    stage.disk.put = put
+    beat = threading.Thread(target=stage.beating.beat)
+    beat.start()
+    going.wait(60)
+    for _ in range(61):
+        stage.clock.now += 1
+        before = stage.ending.wish
+        stage.beating.look(1)
+
+    assert (before, stage.ending.wish) == (None, Wish(Why.CUT_OFF, 0))
+    held.set()
+    beat.join()
+
+
+def test_an_agent_that_was_stopped_beats_before_it_gives_up(stage):
+    stage.clock.now += 3600
+    stage.beating.look(3600)
+    assert stage.ending.wish is None
+
+    stage.beating.beat()
+    stage.beating.look(1)
+
+    assert stage.ending.wish is None
+
+
+def test_silence_is_counted_from_the_beginning_of_a_beat(stage):
+    """Its number may have been read at once, and its answer be long on the way."""
+    stage.clock.now += 50
+    put = stage.disk.put
+
+    def slowly(name, data, *, private=False):
+        put(name, data, private=private)
+        stage.clock.now += 30
+
+    stage.disk.put = slowly
+    stage.beating.beat()
+    stage.clock.now += 31
+    for _ in range(61):
+        stage.beating.look(1)
+
+    assert stage.ending.wish == Wish(Why.CUT_OFF, 0)
