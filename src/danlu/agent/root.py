@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from danlu.agent import kernel
+from danlu.agent import kernel, machine
 
 
 class Overlay(NamedTuple):
@@ -40,7 +40,7 @@ class Root(NamedTuple):
 def lay_ground(folder: str, private: Sequence[Sequence[str]]) -> list[str]:
     """Mount what is known before anything is fetched: this machine's root, the task's directories.
 
-    Returns the entries of "/" that could not be shown. :func:`furnish` does the rest.
+    Returns what could not be shown, or not guarded. :func:`furnish` does the rest.
     """
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount(folder, folder, flags=kernel.MS_BIND)
@@ -49,7 +49,7 @@ def lay_ground(folder: str, private: Sequence[Sequence[str]]) -> list[str]:
     lost = _show("/", folder, [seen for _, seen in private])
     for source, seen in sorted(private, key=lambda pair: len(pair[1])):
         _bind(source, folder + seen)
-    return lost
+    return lost + machine.guard(folder)
 
 
 def furnish(root: Root, *, user: bool) -> None:
