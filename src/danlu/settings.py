@@ -47,6 +47,8 @@ class Settings:
     agent_timeout: float = 60.0
     grace: float = 30.0
     mirror_interval: float = 10.0
+    hang_timeout: float = 600.0  # a job of which nothing moves for so long may hang; 0: never
+    hang: str = "warn"  # what comes then: 'warn', or 'retry', which ends it and tries again
     retry_delay: float = 2.0  # doubled with every retry, 5 minutes at most; see service/retrying.py
     cpus: float = 0.0  # room of this machine; 0: what it has
     memory: int = 0
@@ -225,7 +227,7 @@ _EXPECTED_BY_READER: dict[Any, str] = {
     _flavors: "a table per flavor with cpus, memory and gpus",
 }
 _LANG, _ISOLATION = read.one_of("", "en", "zh"), read.one_of("auto", "none")
-_EXECUTOR = read.one_of("local", "ray")
+_EXECUTOR, _HANG = read.one_of("local", "ray"), read.one_of("warn", "retry")
 _FIELDS: dict[str, Callable[[Any], Any]] = {
     "home": read.path,
     "store": read.path,
@@ -245,6 +247,8 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "agent_timeout": read.some_time,
     "grace": read.number,
     "mirror_interval": read.number,
+    "hang_timeout": read.number,
+    "hang": _HANG,
     "retry_delay": read.number,
     "cpus": read.number,
     "memory": size,
@@ -268,6 +272,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
 }
 _EXPECTED = {name: _EXPECTED_BY_READER.get(reader, "text") for name, reader in _FIELDS.items()} | {
     "lang": "en or zh",
+    "hang": "warn or retry",
     "isolation": "auto or none",
     "warm": "auto, off, or a number of processes from 1 to 9",
     "executor": "local or ray",

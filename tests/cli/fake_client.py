@@ -113,6 +113,7 @@ class FakeClient:
         self.around = False  # plans with packages and shell commands
         self.told: dict[str, Any] = {}  # of a translation
         self.steps: dict[str, Any] | None = None
+        self.hang: dict[str, Any] | None = None
         self.drawn: list[dict[str, Any]] = []
         self.left_out = 0
         self.algorithms = FakeDefinitions("algorithm", algorithm_of)
@@ -267,7 +268,9 @@ class FakeClient:
         raise NotFound("job", ref, known=[job.name for job in self._jobs.values()])
 
     def _view(self, job: Job) -> dict[str, Any]:
-        ended = {"cause": self.cause if job.state.final else None, "steps": self.steps}
+        final = job.state.final
+        ended = {"cause": self.cause if final else None, "steps": self.steps}
+        ended["hang"] = None if final else self.hang
         return {**to_wire(job), **ended, "started": job.started, "ended": job.ended}
 
 

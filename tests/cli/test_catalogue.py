@@ -10,7 +10,17 @@ from danlu.words import catalogue
 
 SOURCES = sorted(Path(danlu.cli.__file__).parent.glob("*.py"))
 # Made from a value at run time, or said by other parts.
-MADE = ("state.", "reason.", "phase.", "help.", "ago.", "doctor.", "cause.", "card.")
+MADE = (
+    "state.",
+    "reason.",
+    "phase.",
+    "help.",
+    "ago.",
+    "doctor.",
+    "cause.",
+    "card.",
+    "hang.sentence",
+)
 
 
 def said() -> set[str]:

@@ -1,6 +1,7 @@
 """What is shown of a training: its step, its rate, the time left, its curves."""
 
 import json
+import time
 
 import pytest
 
@@ -57,6 +58,33 @@ def test_of_a_job_that_has_ended_only_the_step_is_told(danlu, client, trained):
 
     assert "training   step 1,200/5,000\n" in danlu("show", "mnist").out
     assert "step" not in danlu("ls").out.splitlines()[1]
+
+
+@pytest.fixture
+def still(client, trained):
+    sentences = {"en": "It may hang.", "zh": "可能卡住了。"}
+    client.hang = {"since": time.time() - 725, **sentences, "next": "danlu logs mnist --tail 50"}
+
+
+def test_of_a_job_that_may_hang_it_is_told_since_when_and_what_to_do(danlu, still):
+    shown = danlu("show", "mnist").out
+
+    assert "hangs?     nothing has moved for 12 min 05 s, since " in shown
+    assert ". It may hang.\n" in shown
+    assert "next       danlu logs mnist --tail 50\n" in shown
+    assert danlu("ls").out.splitlines()[1].endswith("nothing has moved for 12 min 05 s")
+
+
+def test_it_is_told_in_chinese_too(danlu, still):
+    shown = danlu("--lang", "zh", "show", "mnist").out
+
+    assert "卡住了？" in shown
+    assert "已 12 min 05 s 没有任何进展（自 " in shown
+    assert "可能卡住了。" in shown
+
+
+def test_of_a_job_that_moves_nothing_of_the_kind_is_told(danlu, trained):
+    assert "hang" not in danlu("show", "mnist").out
 
 
 def _curve(tag, values, run="train", task="worker-0"):

@@ -44,7 +44,8 @@ def test_every_living_state_leads_to_an_end():
 def test_machine_causes_are_retried_as_asked_memory_once_all_else_never(reason):
     tries = [reason.retries(asked) for asked in (0, 1, 5)]
 
-    machine = {Reason.KILLED, Reason.PORT_TAKEN, Reason.STORE_UNAVAILABLE, Reason.AGENT_LOST}
+    machine = {Reason.KILLED, Reason.HUNG, Reason.PORT_TAKEN}
+    machine |= {Reason.STORE_UNAVAILABLE, Reason.AGENT_LOST}
     if reason in machine:
         assert tries == [0, 1, 5]
     elif reason is Reason.OUT_OF_MEMORY:

@@ -42,7 +42,7 @@ def test_a_view_is_what_the_schema_says(ask, home, job):
     end(home, job)
     view = ask("GET", f"/v1/jobs/{job['id']}").json()
 
-    more = {"cause", "started", "ended", "steps"}
+    more = {"cause", "started", "ended", "steps", "hang"}
     assert set(view) == {f.name for f in dataclasses.fields(Job)} | more
     JobView.model_validate(view)
     assert set(JobView.model_fields) == set(view)

@@ -3,7 +3,7 @@ import pytest
 from danlu.job.job import Job
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState, Reason
-from danlu.job.status import Outcome, TaskStatus
+from danlu.job.status import Outcome, Progress, TaskStatus
 from danlu.service.decide import Move, decide
 
 SPEC = JobSpec(name="n", dialect="modelarts", code="obs://b/c", entry="t.py", retries=2)
@@ -24,6 +24,8 @@ BROKEN_PS = task("ps", claimed=True, reason=Reason.SCRIPT_FAILED)
 LOST_PS = task("ps", claimed=True, lost=True)
 NEVER_CAME = task(silent=61)
 LOST = task(claimed=True, lost=True)
+STILL = task(claimed=True, progress=Progress(still_since=5.0))
+STILL_PS = task("ps", claimed=True, progress=Progress(still_since=5.0))
 
 
 def job(state, **more):
@@ -53,6 +55,26 @@ def job(state, **more):
 )
 def test_next_move(state, tasks, move):
     assert decide(job(state), tasks, timeout=60, gone=False) == move
+
+
+HUNG = Move(JobState.STOPPING, Reason.HUNG)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "end_hung", "move"),
+    [
+        ([STILL], False, None),
+        ([STILL], True, HUNG),
+        ([STILL_PS, ALIVE], True, None),
+        ([STILL_PS, STILL], True, HUNG),
+        ([STILL_PS, DONE], True, Move(JobState.STOPPING, Reason.DONE)),
+        ([STILL, DEAD], True, Move(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-0")),
+    ],
+)
+def test_a_job_of_which_nothing_moves_is_ended_where_that_is_wished(tasks, end_hung, move):
+    running = job(JobState.RUNNING)
+
+    assert decide(running, tasks, timeout=60, gone=False, end_hung=end_hung) == move
 
 
 def test_the_task_that_failed_first_is_the_cause():

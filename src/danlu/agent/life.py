@@ -33,6 +33,7 @@ from danlu.agent.redact import Redactor, clean_logging
 from danlu.agent.report import Reporter
 from danlu.agent.spare import Outfit
 from danlu.agent.stage import Stage, code_folder
+from danlu.agent.stillness import watch
 from danlu.agent.training import Training
 from danlu.agent.translation import Reporting
 from danlu.agent.verdict import WISHED, Seen, judge
@@ -205,10 +206,16 @@ class _Life:
         self._translation.start()
         training = self._training()
         training.start()
+        box = self._workspace.box
+        stillness = watch(
+            self._files, self._task, box, self._report, self._log, self._processes.pids
+        )
+        stillness.start()
         limits = self._task.limits
         try:
             status = child.wait(limits.run, limits.grace)
         finally:
+            stillness.close()
             self._translation.close()
             training.close()
         return self._judge(status, child.told, kills)

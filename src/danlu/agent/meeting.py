@@ -31,9 +31,7 @@ class Meeting:
         job_log: JobLog,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._peers = {
-            name: TaskDir(files.carrier, files.attempt, name) for name in _names_of_peers(place)
-        }
+        self._peers = peers_of(files, place)
         self._ending = ending
         self._report = report
         self._log = job_log
@@ -71,6 +69,11 @@ class Meeting:
 
 def _is_ready(progress: Progress | None) -> bool:
     return progress is not None and any(phase.name == PHASE for phase in progress.phases)
+
+
+def peers_of(files: TaskDir, place: Place) -> dict[str, TaskDir]:
+    """Return the directories of the other tasks of this attempt."""
+    return {name: TaskDir(files.carrier, files.attempt, name) for name in _names_of_peers(place)}
 
 
 def _names_of_peers(place: Place) -> list[str]:

@@ -39,6 +39,7 @@ class JobLog:
         self._clock = clock
         self._lock = threading.Lock()
         self._line_open = False
+        self.taken = 0  # bytes of the script's
         self._lost = 0
         self._flushed = 0.0
         self._changed = False
@@ -55,6 +56,7 @@ class JobLog:
 
     def write(self, data: bytes) -> None:
         with self._lock:
+            self.taken += len(data)
             self._put(self._redactor.feed(data))
             if self._clock() - self._flushed > _FLUSH:
                 self._flush()

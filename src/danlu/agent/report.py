@@ -21,11 +21,18 @@ class Reporter:
         self._phases: list[Phase] = []
         self._transfer: Transfer | None = None
         self._steps: Steps | None = None
+        self._still: float | None = None
+        self._behind = False  # what was told last could not be written
+        self.carried = 0  # grows with every byte that is on its way
         self._lock = threading.Lock()
 
     @property
     def phase(self) -> str:
         return self._phases[-1].name if self._phases else ""
+
+    @property
+    def progress(self) -> Progress:
+        return Progress(tuple(self._phases), self._transfer, self._steps, self._still)
 
     def begin(self, phase: str) -> None:
         with self._lock:
@@ -35,11 +42,14 @@ class Reporter:
     def transfer(self, what: str, check: Callable[[], None]) -> Callable[[int, int], None]:
         """Return a progress function for one transfer; ``check`` may end it by raising."""
         began = self._clock()
-        last = began
+        last, before = began, 0
 
         def progress(done: int, total: int) -> None:
-            nonlocal last
+            nonlocal last, before
             check()
+            if done > before:
+                self.carried += done - before
+                before = done
             now = self._clock()
             if now - last < _EVERY:
                 return
@@ -60,6 +70,13 @@ class Reporter:
                 self._steps = steps
                 self._write(self._transfer)
 
+    def still(self, since: float | None) -> None:
+        """Tell since when nothing of the script has moved; None: something has."""
+        with self._lock:
+            if since != self._still or self._behind:
+                self._still = since
+                self._write(self._transfer)
+
     def repeat(self) -> None:
         """Tell once more what was told last."""
         with self._lock:
@@ -68,8 +85,10 @@ class Reporter:
     def _write(self, transfer: Transfer | None) -> None:
         self._transfer = transfer
         try:
-            self._files.report(Progress(tuple(self._phases), transfer, self._steps))
+            self._files.report(self.progress)
+            self._behind = False
         except (OSError, StorageError) as error:
+            self._behind = True
             log.debug("progress not written error=%s", error)
 
 

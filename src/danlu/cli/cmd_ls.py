@@ -11,7 +11,7 @@ from danlu.cli.layout import table
 from danlu.cli.options import Command
 from danlu.cli.phases import is_final
 from danlu.cli.render_job import STYLES, state_word
-from danlu.cli.render_steps import steps_text
+from danlu.cli.render_steps import steps_text, still_text
 from danlu.cli.session import Session
 from danlu.cli.units import age
 from danlu.words import say
@@ -58,7 +58,7 @@ def _show(session: Session, jobs: list[Mapping[str, Any]]) -> None:
                 job["spec"]["dialect"],
                 age(job["created"], now),
                 time_taken(job),
-                cause_of(job) or ("" if is_final(job) else steps_text(job)),
+                cause_of(job) or still_text(job, now) or ("" if is_final(job) else steps_text(job)),
             ]
         )
     session.screen.data("\n".join(table(rows, session.screen.columns)))

@@ -10,7 +10,7 @@ from typing import Any
 
 from danlu.cli.layout import cut
 from danlu.cli.phases import is_final, moving_line
-from danlu.cli.render_steps import steps_text
+from danlu.cli.render_steps import steps_text, still_text
 from danlu.cli.session import Session
 from danlu.cli.units import duration
 from danlu.errors import DanluError, JobFailed
@@ -120,7 +120,7 @@ def cure_of(view: View) -> str:
 
 
 def next_command(view: View) -> str:
-    return str((view.get("cause") or {}).get("next", ""))
+    return str((view.get("cause") or view.get("hang") or {}).get("next", ""))
 
 
 def time_taken(view: View) -> str:
@@ -129,8 +129,8 @@ def time_taken(view: View) -> str:
 
 
 def _steps_line(view: View) -> str:
-    steps = "" if is_final(view) else steps_text(view)
-    return f"{view['name']}: {steps}" if steps else ""
+    text = "" if is_final(view) else still_text(view, time.time()) or steps_text(view)
+    return f"{view['name']}: {text}" if text else ""
 
 
 class Moving:

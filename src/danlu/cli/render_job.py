@@ -6,7 +6,7 @@ from typing import Any
 from danlu.cli.follow import cause_of, cure_of, next_command, time_taken
 from danlu.cli.layout import GAP, fields, table
 from danlu.cli.phases import is_final, spans, task_name
-from danlu.cli.render_steps import steps_text
+from danlu.cli.render_steps import hang_text, steps_text
 from danlu.cli.units import age, clock, duration, moment
 from danlu.words import say
 
@@ -53,6 +53,7 @@ def _head(view: View, now: float, paint: Paint) -> list[tuple[str, str]]:
         (say("show.name"), paint(view["name"], "bold")),
         (say("show.state"), paint(state_word(view["state"]), STYLES[view["state"]])),
         (say("show.steps"), steps_text(view, living=not is_final(view))),
+        (say("show.hang"), hang_text(view, now)),
         (say("show.cause"), cause_of(view)),
         (say("show.cure"), cure_of(view)),
         (say("show.next"), next_command(view)),

@@ -1,10 +1,10 @@
-"""How far a training is, in one line."""
+"""How far a training is, or since when nothing of it moves, in one line."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from danlu.cli.units import duration
-from danlu.words import say
+from danlu.cli.units import clock, duration
+from danlu.words import language, say
 
 
 def steps_text(view: Mapping[str, Any], *, living: bool = True) -> str:
@@ -25,3 +25,18 @@ def steps_text(view: Mapping[str, Any], *, living: bool = True) -> str:
         if total and total > step:
             parts.append(say("steps.left", time=duration((total - step) / rate)))
     return " · ".join(parts)
+
+
+def still_text(view: Mapping[str, Any], now: float) -> str:
+    """Return how long nothing of a job has moved; "" while something does."""
+    hang = view.get("hang")
+    return say("hang.for", time=duration(now - hang["since"])) if hang else ""
+
+
+def hang_text(view: Mapping[str, Any], now: float) -> str:
+    """Return the same with the moment, what it may mean and how to end it."""
+    hang = view.get("hang")
+    if not hang:
+        return ""
+    since = say("hang.since", still=still_text(view, now), clock=clock(hang["since"]))
+    return f"{since} {hang[language()]}"

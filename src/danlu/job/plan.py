@@ -125,6 +125,7 @@ class Limits:
     mirror: float = 10.0
     run: float = 0  # 0: none
     log: int = 1 << 30
+    still: float = 0  # a script of which nothing moves for so long is told of; 0: never
     # After its server has had no lease for so long the agent ends its script, because another
     # server may run the job; 0: never
     lease: float = 0

@@ -45,6 +45,7 @@ class Reason(str, Enum):
     DISK_FULL = "disk_full"
     PORT_TAKEN = "port_taken"  # a stranger listens where the script should have
     TIMED_OUT = "timed_out"
+    HUNG = "hung"  # none of its tasks moved for a long time, and the server's setting ends such
     FETCH_FAILED = "fetch_failed"  # code or data are not there, or broken
     PREPARE_FAILED = "prepare_failed"  # the place could not be made ready
     STORE_UNAVAILABLE = "store_unavailable"  # bytes could not be read or written for minutes
@@ -60,5 +61,5 @@ class Reason(str, Enum):
 
 
 _MACHINE = frozenset(
-    {Reason.KILLED, Reason.PORT_TAKEN, Reason.STORE_UNAVAILABLE, Reason.AGENT_LOST}
+    {Reason.KILLED, Reason.HUNG, Reason.PORT_TAKEN, Reason.STORE_UNAVAILABLE, Reason.AGENT_LOST}
 )

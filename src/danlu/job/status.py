@@ -75,6 +75,8 @@ class Progress:
     phases: tuple[Phase, ...] = ()
     transfer: Transfer | None = None
     steps: Steps | None = None
+    # Unix time since when nothing of the script has moved; None while it does, and until then.
+    still_since: float | None = None
 
 
 @dataclass(frozen=True)

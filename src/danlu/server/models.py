@@ -61,6 +61,15 @@ class CauseView(BaseModel):
     card: CardView | None
 
 
+class HangView(BaseModel):
+    """Since when nothing of a running job has moved, in both languages; what to type next."""
+
+    since: float
+    en: str
+    zh: str
+    next: str
+
+
 class JobSummary(BaseModel):
     """A job without its plan and its tasks, as lists show it."""
 
@@ -91,6 +100,7 @@ class JobSummary(BaseModel):
     started: float | None
     ended: float | None
     steps: Steps | None
+    hang: HangView | None
 
 
 class JobView(JobSummary):

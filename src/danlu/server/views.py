@@ -7,6 +7,7 @@ from danlu.job.status import Steps
 from danlu.job.translation import KINDS, Note
 from danlu.job.wire import to_wire
 from danlu.service.cause import explain
+from danlu.service.hanging import hang_of
 
 if TYPE_CHECKING:
     from danlu.service.jobs import Drawn, Translated
@@ -21,6 +22,7 @@ def job_view(job: Job) -> dict[str, Any]:
         "started": job.started,
         "ended": job.ended,
         "steps": to_wire(furthest(job)),
+        "hang": to_wire(hang_of(job)),
     }
 
 

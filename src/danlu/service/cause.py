@@ -51,6 +51,18 @@ def failure_of(job: Job) -> Failure | None:
     return None
 
 
+def why_ended(job: Job) -> str:
+    """Return why the tasks of a job are ended that no user asked to end, else ""."""
+    if job.stop_requested or job.reason in (None, Reason.STOPPED_BY_USER):
+        return ""
+    if job.reason is Reason.DONE:
+        return "the tasks that decide are done"
+    if job.reason is Reason.HUNG:
+        return "nothing of it moved any more"
+    words = job.reason.value.replace("_", " ") if job.reason else ""
+    return f"{job.failed_task} ended first: {words}" if job.failed_task else words
+
+
 def _code(job: Job, failure: Failure | None) -> str:
     if job.state is JobState.SUCCEEDED:
         return "done"
@@ -100,6 +112,7 @@ def _values(job: Job, failure: Failure | None) -> Mapping[str, object]:
         "detail": _one_line(failure.detail or job.detail) or "?",
         "seconds": f"{ended - started:.1f}",
         "timeout": f"{job.spec.timeout:g}",
+        "still": f"{max((task.limits.still for task in job.plan), default=0.0):g}",
         "attempts": job.attempt,
     }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from danlu.job.job import Job
 from danlu.job.state import JobState, Reason
 from danlu.job.status import Outcome, TaskStatus
+from danlu.job.stillness import still_since
 
 _NOTICE = 3.0  # seconds between two agents' words of one event
 
@@ -17,11 +18,19 @@ class Move:
     failed_task: str = ""
 
 
-def decide(job: Job, tasks: Sequence[TaskStatus], *, timeout: float, gone: bool) -> Move | None:
+def decide(
+    job: Job,
+    tasks: Sequence[TaskStatus],
+    *,
+    timeout: float,
+    gone: bool,
+    end_hung: bool = False,
+) -> Move | None:
     """Return the next move of a job that holds its places, or None to wait.
 
     ``gone``: every process of its tasks is known to be gone. Tasks that do not decide (parameter
-    servers) never end by themselves: a job is done when the others are.
+    servers) never end by themselves: a job is done when the others are. ``end_hung``: a job of
+    which nothing moves is ended, not only told of.
     """
     if job.state is JobState.STOPPING:
         return _after_stopping(_with_cause(job, tasks)) if gone else None
@@ -35,7 +44,8 @@ def decide(job: Job, tasks: Sequence[TaskStatus], *, timeout: float, gone: bool)
         reported = bool(tasks) and all(task.claimed for task in tasks)
         return Move(JobState.RUNNING) if reported else None
     if not _done(tasks):
-        return None
+        hangs = end_hung and still_since(replace(job, tasks=tuple(tasks))) is not None
+        return Move(JobState.STOPPING, Reason.HUNG) if hangs else None
     everyone = all(task.outcome for task in tasks)
     return Move(JobState.SUCCEEDED if everyone else JobState.STOPPING, Reason.DONE)
 

@@ -58,4 +58,5 @@ def limits_of(job: Job, settings: Settings) -> Limits:
         mirror=settings.mirror_interval,
         run=job.spec.timeout,
         log=settings.log_limit,
+        still=settings.hang_timeout,
     )

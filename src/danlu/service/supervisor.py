@@ -18,6 +18,7 @@ from danlu.job.server import Right
 from danlu.job.state import JobState, Reason
 from danlu.job.status import TaskStatus
 from danlu.records.api import Records
+from danlu.service.cause import why_ended
 from danlu.service.decide import Move, decide
 from danlu.service.ending import Ending
 from danlu.service.forsaken import Forsaken
@@ -212,9 +213,15 @@ class Supervisor:
             self._executor.start(job.id, sealed, self._secrets.of(job.id))
             self._tell()
         elif job.state is JobState.STOPPING:
-            gone = self._executor.stop(job.id, job.plan, grace=self._grace(job), why=_why(job))
+            gone = self._executor.stop(job.id, job.plan, grace=self._grace(job), why=why_ended(job))
         tasks = self._executor.poll(job.id, job.plan)
-        move = decide(job, tasks, timeout=self._settings.agent_timeout, gone=gone)
+        move = decide(
+            job,
+            tasks,
+            timeout=self._settings.agent_timeout,
+            gone=gone,
+            end_hung=self._settings.hang == "retry",
+        )
         return None if move is None else self._apply(job, tasks, move)
 
     def _grace(self, job: Job) -> float:
@@ -287,13 +294,3 @@ class Supervisor:
         if self._untold:
             self._untold = False
             self._changed()
-
-
-def _why(job: Job) -> str:
-    """Return why the tasks of a job are ended that no user asked to end, else ""."""
-    if job.stop_requested or job.reason in (None, Reason.STOPPED_BY_USER):
-        return ""
-    if job.reason is Reason.DONE:
-        return "the tasks that decide are done"
-    words = job.reason.value.replace("_", " ") if job.reason else ""
-    return f"{job.failed_task} ended first: {words}" if job.failed_task else words

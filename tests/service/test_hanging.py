@@ -1,0 +1,82 @@
+"""A job of which nothing moves: told of, or ended and tried again."""
+
+from dataclasses import replace
+
+import pytest
+
+from danlu.job.state import JobState, Reason
+from danlu.job.status import Progress
+from danlu.service.cause import explain
+from danlu.service.hanging import hang_of
+
+SINCE = 999_000.0
+
+
+@pytest.fixture
+def still(house, request_of):
+    """Return a job that runs and of which nothing moves."""
+
+    def run():
+        job = house.service.submit({**request_of, "name": "mnist", "retries": 1})
+        house.tick()
+        stands_still(house, job)
+        return job
+
+    return run
+
+
+def stands_still(house, job, attempt=1, since=SINCE):
+    key = (job.id, attempt, "worker-0")
+    known = house.executor.tasks[key]
+    house.executor.tasks[key] = replace(known, progress=Progress(still_since=since))
+
+
+def test_it_is_only_told_of_unless_the_setting_says_otherwise(house, still):
+    job = still()
+    house.tick()
+
+    seen = house.service.get("mnist")
+    assert seen.state is JobState.RUNNING
+    hang = hang_of(seen)
+    assert (hang.since, hang.next) == (SINCE, "danlu logs mnist --tail 50")
+    assert "danlu stop mnist" in hang.en
+    assert "danlu stop mnist" in hang.zh
+    assert [hang_of(seen).since for seen in house.service.page()] == [SINCE]
+
+    stands_still(house, job, since=None)
+    assert hang_of(house.service.get("mnist")) is None
+
+
+def test_another_server_knows_it_too(house, still):
+    still()
+    house.assemble()
+
+    assert hang_of(house.service.get("mnist")).since == SINCE
+
+
+def test_it_is_ended_and_tried_again_and_fails_with_a_cause_of_its_own(house, still):
+    house.settle(hang="retry", hang_timeout=90.0)
+    job = still()
+    house.tick()
+    house.tick(house.settings.retry_delay + 1)
+    assert house.service.get("mnist").attempt == 2
+    assert house.service.get("mnist").retried == {"hung": 1}
+
+    house.tick()
+    stands_still(house, job, attempt=2)
+    house.tick()
+    house.tick()
+
+    ended = house.service.get("mnist")
+    assert (ended.state, ended.reason) == (JobState.FAILED, Reason.HUNG)
+    cause = explain(ended)
+    assert cause.en == "mnist hung: nothing of it moved for 90 s, and it was ended (attempts: 2)."
+    assert cause.next == "danlu logs mnist --tail 50"
+    assert hang_of(ended) is None
+
+
+def test_the_time_set_is_in_the_plan(house, still):
+    house.settle(hang_timeout=90.0)
+    still()
+
+    assert [task.limits.still for task in house.service.get("mnist").plan] == [90.0]
