@@ -267,6 +267,16 @@ def test_a_secret_of_the_wrong_kind_is_not_shown_either(env, write):
 
 
 @pytest.mark.parametrize(
+    "name", ["S3_ENDPOINT", "OBS_ENDPOINT", "SERVER", "HOST", "CLUSTER_STORE", "RAY_ADDRESS"]
+)
+def test_a_password_in_an_address_is_refused_and_not_shown(env, name):
+    message = refused(env | {f"DANLU_{name}": "http://me:canary@host:80"})
+
+    assert "got 'http://me:***@host:80' (environment)" in message
+    assert "canary" not in message
+
+
+@pytest.mark.parametrize(
     ("url", "shown"),
     [
         ("postgresql://me:canary@db:5432/danlu", "postgresql://me:***@db:5432/danlu"),

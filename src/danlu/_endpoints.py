@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from danlu._values import Secret, path, text
+from danlu._values import Secret, path, shown, text
 from danlu.errors import suggestion
 
 SCHEMES = ("s3", "obs", "ks3", "cos")
@@ -107,9 +107,9 @@ def _checked(
         try:
             yield scheme, key, _value(key, value)
         except (TypeError, ValueError):
-            shown = Secret() if key in _SECRETS else value
+            given = Secret() if key in _SECRETS else shown(value)
             faults.append(
-                f"stores.{scheme}.{key}: got {shown!r} ({origin}). "
+                f"stores.{scheme}.{key}: got {given!r} ({origin}). "
                 f"It takes {_EXPECTED.get(key, 'text')}."
             )
 

@@ -51,6 +51,18 @@ def hidden_url(url: str) -> str:
     return f"{begin}{mark}{user}{colon}{'***' if colon else ''}{at}{host}{asked}{query}"
 
 
+def without_password(value: Any) -> Any:
+    """Return a value as it is; Raises: ValueError for a URL that holds a password."""
+    if isinstance(value, str) and not isinstance(value, Secret) and hidden_url(value) != value:
+        raise ValueError("a password")
+    return value
+
+
+def shown(value: Any) -> Any:
+    """Return what was given for a setting as it may be told, whatever it is."""
+    return hidden_url(value) if isinstance(value, str) else value
+
+
 def size(value: Any) -> int:
     """Return bytes from a number or from text such as '512M' or '2 GiB'."""
     if isinstance(value, bool):

@@ -52,6 +52,9 @@ class Refused(UserError):
     exit_code = 2
 
 
+MOST_FAULTS = 100  # told at once: who has more sees them after these
+
+
 class InvalidJob(UserError):
     """A request with faults. ``faults`` are pairs of the field as written and its sentence.
 
@@ -63,12 +66,19 @@ class InvalidJob(UserError):
     http_status = 422
 
     def __init__(self, faults: Sequence[tuple[str, str]], *, partial: Any = None) -> None:
-        super().__init__("\n".join(f"{field}: {sentence}" for field, sentence in faults))
         self.faults = tuple(faults)
+        super().__init__("\n".join(f"{field}: {sentence}" for field, sentence in self.told()))
         self.partial = partial
 
+    def told(self) -> Sequence[tuple[str, str]]:
+        """Return as many faults as are told at once, and then how many there are beside."""
+        if len(self.faults) <= MOST_FAULTS + 1:
+            return self.faults
+        more = ("…", f"and {len(self.faults) - MOST_FAULTS:,} more faults.")
+        return (*self.faults[:MOST_FAULTS], more)
+
     def to_wire(self) -> dict[str, Any]:
-        faults = [{"field": field, "message": sentence} for field, sentence in self.faults]
+        faults = [{"field": field, "message": sentence} for field, sentence in self.told()]
         return {**super().to_wire(), "faults": faults}
 
 

@@ -129,11 +129,11 @@ def load(flags: Mapping[str, Any] | None = None, env: Mapping[str, str] | None =
                 faults.append(f"{key}: is not a setting ({origin}). {suggestion(key, known)}")
                 continue
             try:
-                values[key] = _FIELDS[key](raw)
+                values[key] = read.without_password(_FIELDS[key](raw))
                 origins[key] = origin
             except (TypeError, ValueError):
-                shown = Secret(raw) if key in _SECRETS else raw
-                faults.append(f"{key}: got {shown!r} ({origin}). It takes {_EXPECTED[key]}.")
+                given = Secret(raw) if key in _SECRETS else read.shown(raw)
+                faults.append(f"{key}: got {given!r} ({origin}). It takes {_EXPECTED[key]}.")
     if faults:
         raise Refused("\n".join(faults), hint="See them all with: danlu settings")
     return Settings(**values, origins=origins)
@@ -273,6 +273,9 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
 _EXPECTED = {name: _EXPECTED_BY_READER.get(reader, "text") for name, reader in _FIELDS.items()} | {
     "lang": "en or zh",
     "hang": "warn or retry",
+    "server": "a URL such as http://127.0.0.1:9420; who asks is told by the setting token",
+    "host": "a name or an address of this machine",
+    "cluster_store": "a URI such as s3://bucket/folder",
     "isolation": "auto or none",
     "warm": "auto, off, or a number of processes from 1 to 9",
     "executor": "local or ray",

@@ -296,6 +296,15 @@ def test_secrets_reach_the_script_and_nothing_else(bench, until):
     assert [path for path in written if canary.encode() in path.read_bytes()] == []
 
 
+def test_the_password_of_a_proxy_reaches_the_script_and_no_log(bench, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:canary-9c2e@127.0.0.1:9")
+    files = bench.plan("import os\nprint(os.environ['HTTPS_PROXY'], flush=True)")
+
+    bench.run(files)
+
+    assert "http://me:***@127.0.0.1:9\n" in bench.log(files)
+
+
 def test_the_environment_of_a_script_is_clean(bench, monkeypatch):
     monkeypatch.setenv("DANLU_TOKEN", "not-for-scripts")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from danlu.agent import __main__ as agent
-from danlu.agent import redact
+from danlu.agent import redact, stores
 from danlu.agent.redact import Redactor, clean_logging
 from danlu.settings import Endpoint, Secret, Settings
 from danlu.taskdir.files import TaskDir
@@ -76,6 +76,19 @@ def test_our_own_log_is_clean_too(caplog, monkeypatch):
 
     assert "push failed key=***" in stream.getvalue()
     assert "s3cr3t-key" not in stream.getvalue()
+
+
+def test_passwords_in_the_urls_of_variables_are_hidden_too(tmp_path):
+    own = {
+        "HTTPS_PROXY": "http://me:word-of%20proxy@proxy:3128",
+        "UV_INDEX": "https://a:word-of-one@one/simple https://b:word-of-two@two/simple",
+        "PATH": "/usr/bin:/bin",
+        "NO_PROXY": "a@b:c",
+    }
+
+    hidden = set(stores.secrets(Settings(home=tmp_path), own))
+
+    assert hidden == {"word-of%20proxy", "word-of proxy", "word-of-one", "word-of-two"}
 
 
 @pytest.mark.parametrize("prepared", [True, False], ids=["while it lived", "before it had begun"])

@@ -1,6 +1,7 @@
 """Requests, files and texts made to keep us busy: each has an end, and others are still served."""
 
 import asyncio
+import json
 import re
 import signal
 import socket
@@ -18,7 +19,7 @@ from danlu.agent.install_wanted import Asked
 from danlu.cli import jobfile
 from danlu.cli.evidence import Seen, find
 from danlu.dialects import dls
-from danlu.errors import Refused
+from danlu.errors import MOST_FAULTS, Refused
 from danlu.job import presets
 from danlu.settings import load
 from danlu_runtime.graph_errors import brief
@@ -36,6 +37,19 @@ def test_a_cursor_made_by_hand_is_refused(app, platform, put, cursor):
     status, answer = asyncio.run(send(app, "GET", "/v1/jobs/a-job/lines", query=query))
 
     assert 400 <= status < 500, answer
+
+
+def test_an_answer_about_many_faults_is_bounded(app):
+    many = ",".join(f'"{number}": 1' for number in range(20_000))
+    body = f'{{"request": {{"dialect": "modelarts", {many}}}}}'.encode()
+    headers = [("content-type", "application/json")]
+
+    _, answer = asyncio.run(send(app, "POST", "/v1/plan", body=body, headers=headers))
+
+    error = json.loads(answer)["error"]
+    assert len(error["faults"]) == MOST_FAULTS + 1
+    assert re.search(r"and 19,9\d\d more faults\.$", error["message"])
+    assert len(answer) < 200_000
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 5_000, "a = " + "{a=" * 5_000])

@@ -41,13 +41,41 @@ def test_depth_is_counted_outside_of_texts(body, levels):
         (b'{"a": -1e999}', "-1e999 is too large"),
         (rb'{"a": "\ud800"}', "surrogate"),
         (b'{"a": ' + b"9" * 5000 + b"}", "not JSON"),
-        (b"\xff\xfe\x00", "not JSON"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        ("{}".encode("utf-16-le"), "not JSON"),
+        # Half of a letter looks like a quotation mark: the depth after it was not seen.
+        (('["\u2241",' + "[" * 100_000).encode("utf-16-le"), "not JSON|nested deeper"),
     ],
-    ids=["deep", "cut", "nan", "infinity", "large", "small", "surrogate", "digits", "bytes"],
+    ids=[
+        *("deep", "cut", "nan", "infinity", "large", "small", "surrogate", "digits", "bytes"),
+        *("utf-16", "deep utf-16"),
+    ],
 )
 def test_json_that_would_surprise_a_route_is_refused(body, words):
     with pytest.raises(Refused, match=words):
         check_json(body, "application/json")
+
+
+def test_json_may_begin_with_a_byte_order_mark(ask):
+    answer = ask("POST", "/v1/plan", content=b'\xef\xbb\xbf{"request": []}', headers=JSON)
+
+    assert answer.json()["error"]["message"].startswith("request: ")
+
+
+def test_a_stranger_who_asks_who_serves_sends_nothing_else(app):
+    ask = Asker(app, local=False)
+
+    assert ask("GET", "/v1/hello").status_code == 200
+    assert ask("GET", "/v1/hello", content=b"[]", headers=JSON).status_code == 413
+
+
+def test_a_secret_at_the_wrong_place_is_not_told_back(ask):
+    body = b'{"request": {}, "secret": {"KEY": "hunter2hunter2"}}'
+
+    told = ask("POST", "/v1/jobs", content=body, headers=JSON).text
+
+    assert "secret: Extra inputs" in told
+    assert "hunter2" not in told
 
 
 def test_a_body_over_the_limit_is_refused_by_its_length(ask):

@@ -1,6 +1,7 @@
 """``python -m danlu.agent --home HOME --job JOB_ID --attempt N --task worker-0``"""
 
 import logging
+import os
 import sys
 import time
 import traceback
@@ -44,7 +45,8 @@ def see_through(files: TaskDir, settings: Settings, outfit: Outfit | None = None
     try:
         live(files, settings, outfit)
     except Exception:
-        clean_logging(Redactor(stores.secrets(settings)))  # it may have failed before it did so
+        # It may have failed before it did so.
+        clean_logging(Redactor(stores.secrets(settings, os.environ)))
         log.exception("the agent failed")
         _tell_own_fault(files)
         return 1

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import time
 from dataclasses import replace
 
@@ -104,7 +105,7 @@ class _Life:
         self._processes = processes
         self._group = outfit.group
         self._secrets = files.take_secrets()
-        hidden = (*self._secrets.values(), *stores.secrets(settings))
+        hidden = (*self._secrets.values(), *stores.secrets(settings, os.environ))
         self._redactor = Redactor(hidden)
         clean_logging(self._redactor)
         writer = files.log_writer(self._task.limits.log)

@@ -5,6 +5,7 @@ tools that want one, hold addresses and the names of variables.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -23,6 +24,7 @@ _CLAIMS = frozenset(
         *("AWS_ENDPOINT_URL", "AWS_CONFIG_FILE", "S3_ENDPOINT"),
     )
 )
+_PASSWORD = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 AWS_CONFIG, S3CMD_CONFIG = "aws-config", "s3cfg"
 
 
@@ -99,10 +101,16 @@ def write_files(settings: Settings, task: Task, box: Path) -> None:
     )
 
 
-def secrets(settings: Settings) -> Iterator[str]:
-    """Yield every value that no log may show."""
+def secrets(settings: Settings, own: Mapping[str, str]) -> Iterator[str]:
+    """Yield every value of this machine that no log may show: keys of stores, and of the variables
+    ``own`` the passwords in URLs, such as those of proxies and package indexes."""
     for endpoint in settings.stores.values():
         yield from (endpoint.access_key, endpoint.secret_key, endpoint.token)
+    for value in own.values():
+        for password in _PASSWORD.findall(value):
+            from urllib.parse import unquote
+
+            yield from (password, unquote(password))
 
 
 def make_embedded(settings: Settings) -> str:

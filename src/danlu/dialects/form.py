@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from danlu.errors import InvalidJob, suggestion
+from danlu.errors import MOST_FAULTS, InvalidJob, suggestion
 from danlu.job import framework
 from danlu.job.job import NAME
 from danlu.job.spec import MACHINE_RETRIES, JobSpec, Resources
@@ -45,7 +45,8 @@ class Form:
         """
         for field in self._request:
             if field not in self._asked:
-                near = suggestion(str(field), self._asked)
+                told = len(self._faults) >= MOST_FAULTS  # to look for a name takes time
+                near = "" if told else suggestion(str(field), self._asked)
                 self.fault(str(field), f"is not a field. {near}".rstrip())
         if self._faults:
             raise InvalidJob(self._faults, partial=spec)

@@ -28,7 +28,8 @@ class Bodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         upload = scope["path"].startswith(UPLOADS)
-        limit = self.upload_limit if upload else JSON_LIMIT
+        known = scope.get("state", {}).get("known", True)
+        limit = (self.upload_limit if upload else JSON_LIMIT) if known else 0
         measured = _Measured(receive, limit, self.patience)
         try:
             headers = Headers(scope=scope)
@@ -112,10 +113,14 @@ def check_json(body: bytes, content_type: str) -> None:
     if depth(body) > DEPTH:
         raise Refused(f"The JSON is nested deeper than {DEPTH} levels.")
     try:
-        value = json.loads(body, parse_constant=_no_number, parse_float=_finite)
+        # As text: of bytes Python takes UTF-16 too, whose depth is not seen above.
+        text = body.decode("utf-8-sig")
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Refused("The JSON holds half a surrogate pair, which is no text.") from None
+    except UnicodeDecodeError as error:
+        raise Refused(f"The body is not UTF-8: {error.reason} at byte {error.start}.") from None
     except ValueError as error:
         raise Refused(f"The body is not JSON: {error}.") from None
 

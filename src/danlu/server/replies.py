@@ -72,7 +72,8 @@ async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
 def _sentence(fault: Any) -> str:
     # The first word is 'body', 'query' or 'path'; the rest is the field as the sender wrote it.
     field = ".".join(str(part) for part in fault["loc"][1:]) or str(fault["loc"][0])
-    if "secrets" in fault["loc"] or fault["type"] == "missing":
+    # What has no place here may be a secret, too, under a name that was misspelt.
+    if "secrets" in fault["loc"] or fault["type"] in ("missing", "extra_forbidden"):
         return f"{field}: {fault['msg']}."
     received = repr(fault.get("input"))
     return f"{field}: {fault['msg']}, got {received[:100]}."

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from danlu.errors import suggestion
+from danlu.errors import MOST_FAULTS, suggestion
 from danlu.job.algorithm import text_of
 
 Found = list[tuple[str, str]]  # field and sentence
@@ -25,7 +25,8 @@ class Table:
         """Tell every field that nobody asked for."""
         for field in self._data:
             if field not in self._asked:
-                near = suggestion(str(field), self._asked)
+                told = len(self._faults) >= MOST_FAULTS  # to look for a name takes time
+                near = "" if told else suggestion(str(field), self._asked)
                 self.fault(str(field), f"is not a field. {near}".rstrip())
 
     def text(self, field: str, default: str | None = None) -> str:
