@@ -57,6 +57,7 @@ class Settings:
     isolation: str = "auto"  # 'auto', or 'none': no namespaces
     warm: str = "auto"  # processes that wait with TensorFlow loaded: 'auto', 'off', or how many
     strict_packages: bool = False  # packages a job asks for: exactly those, or none
+    process_limit: int = 32_768  # of one task, threads included; 0: none; see agent/bounds.py
     code_limit: int = 128 * MiB
     code_files: int = 20_000
     log_limit: int = 1 * GiB  # of one task
@@ -257,6 +258,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "isolation": _ISOLATION,
     "warm": read.warm,
     "strict_packages": read.switch,
+    "process_limit": read.count,
     "code_limit": size,
     "code_files": read.count,
     "log_limit": size,

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from danlu.agent.cgroup import ControlGroup, own_group
+from danlu.agent.cgroup import ControlGroup
+from danlu.agent.hierarchy import own_group
 from danlu.job.job import new_id
 from danlu.job.plan import Command, Fetch, Install, Isolation, Limits, Place, Push, Task
 from danlu.job.status import Outcome

@@ -71,22 +71,39 @@ def test_young_groups_are_left_alone(tmp_path):
     assert (tmp_path / "danlu-new").exists()
 
 
-@pytest.mark.parametrize(
-    ("mounts", "found"),
-    [
-        ("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "/sys/fs/cgroup"),
-        (
-            "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n"
-            "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n",
-            "/sys/fs/cgroup/unified",
-        ),
-        ("cgroup2 /mnt/a\\040b cgroup2 rw 0 0\n", "/mnt/a b"),
-        ("cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n", None),
-        ("", None),
-    ],
-)
-def test_the_mount_is_found_wherever_it_is(mounts, found):
-    assert cgroup._mount_point(mounts) == found
+@pytest.mark.parametrize("beside", [False, True], ids=["v2", "v1 beside it"])
+def test_a_limit_is_written_where_processes_are_counted(tmp_path, beside):
+    unified, counting = tmp_path / "unified", tmp_path / "pids"
+    for folder in (unified, counting):
+        folder.mkdir()
+    counts = counting if beside else unified
+    (counts / "pids.max").write_text("max\n")
+    (counts / "pids.events").write_text("max 3\n")
+    group = cgroup.ControlGroup(unified, *([counting] if beside else []))
+
+    assert group.limit_processes(64)
+
+    assert (counts / "pids.max").read_text().strip() == "64"
+    assert group.refused_processes() == 3
+
+
+def test_without_a_controller_there_is_no_limit_and_nothing_is_made_up(tmp_path):
+    group = cgroup.ControlGroup(tmp_path)
+
+    assert not group.limit_processes(64)
+    assert group.refused_processes() == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_kernel_refuses_a_process_too_many(group):
+    if not group.limit_processes(1):
+        pytest.skip("no controller of processes here that we may write to")
+    joins = "".join(f"echo $$ > '{folder}/cgroup.procs'; " for folder in group.folders)
+
+    done = subprocess.run(["sh", "-c", joins + "(exit 7); true"], stderr=subprocess.DEVNULL)
+
+    assert done.returncode == 2  # sh: cannot fork
+    assert group.refused_processes() >= 1
 
 
 def test_kills_for_memory_are_counted():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from danlu.agent import cgroup
 from danlu.cli import checks, ray_state
 from danlu.errors import Unavailable
 from danlu.settings import Endpoint, load
@@ -122,6 +123,34 @@ def test_a_machine_without_cgroups_is_told_what_is_done_instead(tmp_path):
     assert "by their mark" in finding.text
 
 
+@pytest.mark.parametrize(
+    ("group", "uid", "level", "said"),
+    [
+        (True, 0, "ok", "control group"),
+        (False, 1000, "ok", "your user"),
+        (False, 0, "warn", "not limited"),
+    ],
+)
+def test_it_is_told_who_counts_the_processes_of_a_job(
+    settings, tmp_path, monkeypatch, group, uid, level, said
+):
+    (tmp_path / "pids.max").write_text("max")
+    made = cgroup.ControlGroup(tmp_path) if group else None
+    monkeypatch.setattr(cgroup, "create", lambda name: made)
+    monkeypatch.setattr("os.getuid", lambda: uid)
+
+    finding = checks.processes(settings)
+
+    assert (finding.level, said in finding.text) == (level, True)
+    assert bool(finding.todo) == (level == "warn")
+
+
+def test_a_limit_that_was_taken_away_is_told(settings):
+    finding = checks.processes(replace(settings, process_limit=0))
+
+    assert "process_limit is 0" in finding.text
+
+
 def test_gpus_are_counted(settings, tmp_path):
     (tmp_path / "gpus" / "0000:01:00.0").mkdir(parents=True)
 
@@ -133,7 +162,7 @@ def test_gpus_are_counted(settings, tmp_path):
 def test_doctor_tells_every_check(danlu, lang):
     result = danlu("doctor", "--lang", lang)
 
-    assert len([line for line in result.out.splitlines() if not line.startswith(" ")]) == 13
+    assert len([line for line in result.out.splitlines() if not line.startswith(" ")]) == 14
     assert "Python" in result.out
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.agent.cgroup import own_group
+from danlu.agent.hierarchy import own_group
 from danlu.executors.local import LocalExecutor
 from danlu.executors.nursery import Nursery
 from danlu.job.state import Reason

@@ -19,7 +19,7 @@ _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 BOUNDS = {
     *("code_limit", "code_files", "log_limit", "log_days", "cache_limit", "retries", "grace"),
     *("heartbeat", "agent_timeout", "idle_exit", "retry_delay", "mirror_interval"),
-    "hang_timeout",
+    *("hang_timeout", "process_limit"),
 }
 
 

@@ -555,6 +555,15 @@ def test_exit_codes(stage, script, code):
     assert card(stage.run(script)) == code
 
 
+def test_too_many_processes(stage):
+    failure = Failure("RuntimeError", "can't start new thread", exit_code=1, process_limit=64)
+
+    cause = stage.ends(Reason.TOO_MANY_PROCESSES, failure)
+
+    assert card(cause) == "too_many_processes"
+    assert "more than 64 needs a larger `process_limit`" in cause.card.en
+
+
 def test_a_proxy_between_nodes(stage):
     stage.roles = ("ps", "worker")
     waits = "raise TimeoutError('worker 1 did not answer')"

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from danlu.job.state import JobState, Reason
@@ -72,6 +74,29 @@ def test_every_reason_has_its_sentence_in_both_languages(ended, reason):
     assert cause.zh
     assert cause.en != cause.zh
     assert cause.next.startswith("danlu ")
+
+
+@pytest.mark.parametrize(
+    ("failure", "en"),
+    [
+        (
+            Failure("BlockingIOError", "[Errno 11] Resource temporarily unavailable", exit_code=1),
+            "worker-0 met the limit of 64 processes and threads, and ended with exit code 1 after"
+            " that: BlockingIOError: [Errno 11] Resource temporarily unavailable",
+        ),
+        (
+            Failure(exit_code=134),
+            "worker-0 met the limit of 64 processes and threads, and ended with exit code 134 after"
+            " that",
+        ),
+    ],
+)
+def test_who_met_the_limit_of_processes_is_told_which(ended, failure, en):
+    cause = explain(ended(Reason.TOO_MANY_PROCESSES, replace(failure, process_limit=64)))
+
+    assert cause.en == en
+    assert cause.zh.startswith("worker-0 达到了 64 个进程和线程的上限")
+    assert cause.next.startswith("danlu logs")
 
 
 def test_success_says_where_the_outputs_are(house, request_of):

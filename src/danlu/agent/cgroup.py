@@ -1,7 +1,8 @@
 """A control group for one task, where the kernel and our rights allow one.
 
-Only what every cgroup v2 has is used: membership survives setsid and double forks, and
-``cgroup.kill`` ends all members at once.
+Membership survives setsid and double forks, ``cgroup.kill`` ends all members at once: every cgroup
+v2 has that. How many members there may be is limited there too, where its parent may hand that on;
+on machines that still have the controller on cgroup v1, in a group of the same name there.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ import os
 import time
 from pathlib import Path
 
+from danlu.agent.hierarchy import delegate_counting, own_group
 from danlu.storage.walking import walk, walk_up
 
 log = logging.getLogger(__name__)
@@ -19,14 +21,18 @@ _STALE = 3600.0  # an agent that has made its group holds it a moment later
 
 
 class ControlGroup:
-    def __init__(self, folder: Path) -> None:
+    """``beside``: its like in hierarchies of cgroup v1."""
+
+    def __init__(self, folder: Path, *beside: Path) -> None:
         self.folder = folder
-        self._held: int | None = None
+        self.folders = (folder, *beside)
+        self._held: list[int] = []
 
     def hold(self) -> None:
         """Keep it while this process lives: it is empty until everything has been fetched."""
-        self._held = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(self._held, fcntl.LOCK_SH)
+        for folder in self.folders:
+            self._held.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
+            fcntl.flock(self._held[-1], fcntl.LOCK_SH)
 
     def pids(self) -> set[int]:
         found: set[int] = set()
@@ -36,47 +42,69 @@ class ControlGroup:
 
     def join(self) -> None:
         """Move this process there, where that is allowed."""
-        with contextlib.suppress(OSError):
-            (self.folder / "cgroup.procs").write_text("0", encoding="ascii")
+        for folder in self.folders:
+            _write(folder / "cgroup.procs", "0")
 
     def kill(self) -> None:
         """End every member at once; Linux before 5.14 has no such file."""
-        try:
-            (self.folder / "cgroup.kill").write_text("1", encoding="ascii")
-        except OSError as error:
-            log.debug("cgroup.kill folder=%s error=%s", self.folder, error)
+        _write(self.folder / "cgroup.kill", "1")
+
+    def limit_processes(self, most: int) -> bool:
+        """Have the kernel refuse more processes and threads than ``most``; False: it cannot."""
+        return any([_write(folder / "pids.max", str(most)) for folder in self.folders])
+
+    def refused_processes(self) -> int:
+        """Return how often somebody here was refused a process or a thread."""
+        events = (_read(folder / "pids.events") for folder in self.folders)
+        return sum(_number_after(text, "max") for text in events)
 
     def memory_kills(self) -> int:
         return _number_after(_read(self.folder / "memory.events"), "oom_kill")
 
     def remove(self) -> None:
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
-        for path, _, _ in walk_up(self.folder):
-            try:
-                os.rmdir(path)
-            except OSError as error:
-                log.debug("cgroup not removed path=%s error=%s", path, error)
+        while self._held:
+            os.close(self._held.pop())
+        for folder in self.folders:
+            for path, _, _ in walk_up(folder):
+                try:
+                    os.rmdir(path)
+                except OSError as error:
+                    log.debug("cgroup not removed path=%s error=%s", path, error)
 
 
 def create(name: str) -> ControlGroup | None:
-    """Make a group below our own; None where there is no cgroup v2 we may write to."""
-    parent = own_group()
-    if parent is None:
+    """Make a group below our own; None where there is none we may write to."""
+    unified, counting = own_group(), own_group("pids")
+    if unified is not None and counting is None:
+        delegate_counting(unified)
+    made = [folder for parent in (unified, counting) if (folder := _made(parent, name))]
+    if not made:
         return None
-    sweep(parent, time.time() - _STALE)
-    group = ControlGroup(parent / f"danlu-{name}")
+    group = ControlGroup(*made)
     try:
-        group.folder.mkdir(exist_ok=True)
         group.hold()
-    except OSError as error:
-        log.info("no cgroup parent=%s error=%s", parent, error)
-        return None
-    if not os.access(group.folder / "cgroup.procs", os.W_OK):
+    except OSError as error:  # a sweep of somebody whose clock is hours ahead
+        log.info("cgroup not held folders=%s error=%s", made, error)
         group.remove()
         return None
     return group
+
+
+def _made(parent: Path | None, name: str) -> Path | None:
+    if parent is None:
+        return None
+    sweep(parent, time.time() - _STALE)
+    folder = parent / f"danlu-{name}"
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        log.info("no cgroup parent=%s error=%s", parent, error)
+        return None
+    if not os.access(folder / "cgroup.procs", os.W_OK):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        return None
+    return folder
 
 
 def machine_memory_kills() -> int:
@@ -101,24 +129,6 @@ def _remove_unheld(folder: Path) -> None:
         os.close(handle)
 
 
-def own_group() -> Path | None:
-    """Return the folder of the group this process is in."""
-    root = _mount_point(_read(Path("/proc/mounts")))
-    own = next(
-        (line[3:] for line in _read(Path("/proc/self/cgroup")).splitlines() if line[:3] == "0::"),
-        None,
-    )
-    return None if root is None or own is None else Path(root + own)
-
-
-def _mount_point(mounts: str) -> str | None:
-    for line in mounts.splitlines():
-        _, where, kind, *_ = line.split(" ")
-        if kind == "cgroup2":
-            return where.replace("\\040", " ")
-    return None
-
-
 def _number_after(text: str, name: str) -> int:
     for line in text.splitlines():
         key, _, value = line.partition(" ")
@@ -132,3 +142,19 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def _write(path: Path, text: str) -> bool:
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    except OSError as error:
+        log.debug("cgroup not opened path=%s error=%s", path, error)
+        return False
+    try:
+        os.write(handle, text.encode())
+    except OSError as error:
+        log.debug("cgroup not written path=%s error=%s", path, error)
+        return False
+    finally:
+        os.close(handle)
+    return True

@@ -96,7 +96,7 @@ class Child:
         self._pump.start()
         self._reaper.watch()
         with contextlib.suppress(BrokenPipeError), open(door.order, "wb") as pipe:
-            pipe.write((order._replace(cgroup="") if door.grouped else order).dump())
+            pipe.write((order._replace(cgroup="", beside=()) if door.grouped else order).dump())
         self._hear(door.trouble)
 
     def wait(self, timeout: float, grace: float) -> int:

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 from danlu.agent import cgroup, kernel, stores
+from danlu.agent.bounds import Bounds, Watch
 from danlu.agent.child import launch_command
 from danlu.agent.commands import run_after, run_before
 from danlu.agent.ending import Ending, Interrupted, Why, Wish
@@ -112,8 +113,9 @@ class _Life:
         self._log = JobLog(writer, Redactor(hidden))
         self._report = Reporter(files)
         self._translation = Reporting(files, workspace.box, self._redactor)
+        self._bounds = Bounds(outfit.group, self._task.limits.processes)
         self._stage = Stage(
-            workspace, settings, self._secrets, processes, self._log, ending, outfit
+            workspace, settings, self._secrets, processes, self._log, ending, outfit, self._bounds
         )
 
     def run(self) -> None:
@@ -212,6 +214,8 @@ class _Life:
             self._files, self._task, box, self._report, self._log, self._processes.pids
         )
         stillness.start()
+        bounds = Watch(self._bounds, self._log)
+        bounds.start()
         limits = self._task.limits
         try:
             status = child.wait(limits.run, limits.grace)
@@ -219,6 +223,7 @@ class _Life:
             stillness.close()
             self._translation.close()
             training.close()
+            bounds.close()
         return self._judge(status, child.told, kills)
 
     def _training(self) -> Training:
@@ -244,6 +249,7 @@ class _Life:
             code_folder(self._workspace),
             self._workspace.full_disk(),
             status != 0 and has_listener(self._task.place.port),
+            self._bounds.met() if status != 0 else 0,
         )
         self._translation.carry()
         box.forget()

@@ -10,6 +10,7 @@ be built while code and data are still being fetched comes first, as an order of
 
 import json
 import os
+import resource
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,10 @@ class Ground(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What becomes of the process; ``root`` is None where there are no namespaces."""
+    """What becomes of the process; ``root`` is None where there are no namespaces.
+
+    ``beside`` are further groups to join, ``ceilings`` pairs of RLIMIT_* and a number.
+    """
 
     parent: int
     namespace: str
@@ -44,6 +48,8 @@ class Order(NamedTuple):
     cwd: str
     argv: Sequence[str]
     env: Mapping[str, str]
+    beside: Sequence[str] = ()
+    ceilings: Sequence[Sequence[int]] = ()
 
     def dump(self) -> bytes:
         root = None if self.root is None else self.root._asdict()
@@ -94,12 +100,14 @@ def move(
     """
     os.setsid()
     _write("/proc/self/oom_score_adj", _OOM_SCORE)
-    if order.cgroup:
-        _write(order.cgroup + "/cgroup.procs", "0")
+    for group in filter(None, (order.cgroup, *order.beside)):
+        _write(group + "/cgroup.procs", "0")
     lost: Sequence[str] = ()
     if order.root is not None:
         lost = change_root(order.namespace, order.root, there, at_once=at_once)
     os.chdir(order.cwd)
+    for kind, most in order.ceilings:
+        _lower(kind, most)
     # Not earlier: a change of credentials forgets it.
     kernel.die_with_parent(signal.SIGKILL)
     if os.getppid() != order.parent:
@@ -138,6 +146,13 @@ def _lay(ground: Ground) -> Sequence[str]:
     else:
         kernel.unshare(kernel.CLONE_NEWNS)
     return lay_ground(ground.folder, ground.private)
+
+
+def _lower(kind: int, most: int) -> None:
+    """Set a limit for good, never above what it may be."""
+    _, hard = resource.getrlimit(kind)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))
 
 
 def _write(path: str, text: str) -> bool:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from danlu.agent import stores
+from danlu.agent.bounds import Bounds
 from danlu.agent.child import Child, needed_paths
 from danlu.agent.ending import Ending, Wish
 from danlu.agent.environment import PACKAGES, STARTUP, child_environment
@@ -39,6 +40,7 @@ class Stage:
         job_log: JobLog,
         ending: Ending,
         outfit: Outfit,
+        bounds: Bounds,
     ) -> None:
         self.workspace = workspace
         self.log = job_log
@@ -48,7 +50,8 @@ class Stage:
         self._settings = settings
         self._secrets = secrets
         self._processes = processes
-        self._group = str(outfit.group.folder) if outfit.group is not None else ""
+        self._groups = list(map(str, outfit.group.folders)) if outfit.group else [""]
+        self._ceilings = bounds.ceilings()
         self._reaper = Reaper(ending.wake)
         self._doors = outfit.doors
 
@@ -96,10 +99,12 @@ class Stage:
                 parent=os.getpid(),
                 namespace=task.place.isolation.namespace,
                 root=self._root() if task.place.isolation.private_paths else None,
-                cgroup=self._group,
+                cgroup=self._groups[0],
                 cwd=task.command.cwd or code_folder(self.workspace) or "/",
                 argv=argv,
                 env=env,
+                beside=self._groups[1:],
+                ceilings=self._ceilings,
             ),
             waiting,
         )

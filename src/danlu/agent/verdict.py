@@ -37,6 +37,7 @@ class Seen:
     code: str = ""  # the user's own files lie below it
     full_disk: str = ""  # a folder without room: the script could tell nothing then
     port_taken: bool = False  # somebody else listens where the script was to
+    process_limit: int = 0  # the most processes it could have, where it was refused more
 
 
 def exit_code(status: int) -> int:
@@ -54,6 +55,8 @@ def judge(seen: Seen, wish: Why | None) -> tuple[Reason, Failure | None]:
     if wish is not None:
         return WISHED[wish], failure
     reason = _reason(failure, code)
+    if reason is Reason.SCRIPT_FAILED and seen.process_limit:
+        return Reason.TOO_MANY_PROCESSES, failure
     if reason is Reason.SCRIPT_FAILED and seen.port_taken:
         return Reason.PORT_TAKEN, failure
     return reason, failure
@@ -82,6 +85,7 @@ def _describe(seen: Seen, code: int) -> Failure:
         signal=name,
         disk_full=told.disk_full or ("" if seen.told else seen.full_disk),
         out_of_memory=told.out_of_memory or aborted or killed,
+        process_limit=seen.process_limit,
         last_lines=tuple(seen.lines),
     )
 

@@ -79,6 +79,26 @@ def cgroup(root: Path = Path("/sys/fs/cgroup")) -> Finding:
     return found("cgroup", OK, "good" if os.access(root, os.W_OK) else "closed")
 
 
+def processes(settings: Settings) -> Finding:
+    """Whether a job can take all processes of the machine: found out as an agent does."""
+    from danlu.agent import cgroup
+    from danlu.agent.bounds import Bounds
+
+    if not settings.process_limit:
+        return found("processes", OK, "off")
+    group = cgroup.create(f"doctor-{os.getpid()}")
+    try:
+        bounds = Bounds(group, settings.process_limit)
+    finally:
+        if group is not None:
+            group.remove()
+    if bounds.counted:
+        return found("processes", OK, "group", most=bounds.processes)
+    if os.getuid() != 0:
+        return found("processes", OK, "user", most=bounds.processes)
+    return found("processes", WARN, "none")
+
+
 def disk(settings: Settings) -> Finding:
     place = next(path for path in (settings.home, *settings.home.parents) if path.exists())
     free = shutil.disk_usage(place).free

@@ -41,6 +41,7 @@ def _findings(session: Session) -> Iterator[Finding]:
     yield checks.memory()
     yield checks.isolation(settings)
     yield checks.cgroup()
+    yield checks.processes(settings)
     yield checks.gpus(settings)
     yield checks.clock(settings)
     yield checks.proxies(session.env)

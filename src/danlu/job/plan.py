@@ -129,6 +129,7 @@ class Limits:
     # After its server has had no lease for so long the agent ends its script, because another
     # server may run the job; 0: never
     lease: float = 0
+    processes: int = 0  # a task may have, threads included; 0: any number
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ class Reason(str, Enum):
     KILLED = "killed"  # ended from outside: exit 130, 137 or 143 and no sign of memory
     OUT_OF_MEMORY = "out_of_memory"
     DISK_FULL = "disk_full"
+    TOO_MANY_PROCESSES = "too_many_processes"  # it met its limit, and failed after that
     PORT_TAKEN = "port_taken"  # a stranger listens where the script should have
     TIMED_OUT = "timed_out"
     HUNG = "hung"  # none of its tasks moved for a long time, and the server's setting ends such

@@ -30,6 +30,7 @@ class Failure:
     signal: str = ""  # 'SIGKILL', …
     out_of_memory: bool = False
     disk_full: str = ""  # the path that could not be written
+    process_limit: int = 0  # of processes and threads, where it was refused more
     found: str = ""  # where in the code a module lies that could not be imported
     detail: str = ""  # what the agent has to say (a fetch, a push, a place)
     traceback: str = ""  # of ours, when the fault is ours

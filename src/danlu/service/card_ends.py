@@ -32,6 +32,12 @@ def disk_full(case: Case) -> Values | None:
     return {} if _failed(case, Reason.DISK_FULL) else None
 
 
+def too_many_processes(case: Case) -> Values | None:
+    if not _failed(case, Reason.TOO_MANY_PROCESSES):
+        return None
+    return {"limit": case.failure.process_limit}
+
+
 def exit_137(case: Case) -> Values | None:
     return {} if _failed(case, Reason.KILLED) and case.failure.exit_code == 137 else None
 

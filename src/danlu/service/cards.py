@@ -84,6 +84,7 @@ CARDS: Mapping[str, Match] = {
     "out_of_memory": card_ends.out_of_memory,
     "disk_full_cache": card_ends.disk_full_cache,
     "disk_full": card_ends.disk_full,
+    "too_many_processes": card_ends.too_many_processes,
     "exit_137": card_ends.exit_137,
     "exit_139": card_ends.exit_139,
     "exit_247": card_ends.exit_247,

@@ -108,6 +108,10 @@ def _values(job: Job, failure: Failure | None) -> Mapping[str, object]:
         "exit_code": failure.exit_code,
         "signal": failure.signal,
         "path": failure.disk_full,
+        "processes": failure.process_limit,
+        "raised": f": {failure.exception}: {_one_line(failure.message)}"
+        if failure.exception
+        else "",
         "port": _port(job),
         "detail": _one_line(failure.detail or job.detail) or "?",
         "seconds": f"{ended - started:.1f}",

@@ -59,4 +59,5 @@ def limits_of(job: Job, settings: Settings) -> Limits:
         run=job.spec.timeout,
         log=settings.log_limit,
         still=settings.hang_timeout,
+        processes=settings.process_limit,
     )

@@ -1,0 +1,95 @@
+"""A job that forks without end: it is refused more, and the server answers as before."""
+
+import re
+import time
+
+import pytest
+
+from danlu.agent import cgroup
+from danlu.taskdir.process import marked
+from danlu.testing.bench import eventually
+from trials import tried
+
+LIMIT = 64
+# Every process goes on forking, as in a bomb; two hundred at most: harmless without a limit.
+SCRIPT = """
+import os, sys, time
+
+end = time.monotonic() + float(sys.argv[1].split("=")[1])
+made, refused = 0, None
+for _ in range(200):
+    try:
+        if os.fork() == 0:
+            while time.monotonic() < end:
+                time.sleep(0.2)
+                try:
+                    if os.fork() == 0:
+                        os._exit(0)
+                    os.wait()
+                except OSError:
+                    pass
+            os._exit(0)
+        made += 1
+    except OSError as error:
+        refused = error
+        break
+print("made", made, flush=True)
+while time.monotonic() < end:
+    time.sleep(0.1)
+if refused:
+    raise refused
+"""
+
+
+@pytest.fixture
+def limit(monkeypatch, settings):
+    group = cgroup.create("test-fork-bomb")
+    counts = group is not None and group.limit_processes(LIMIT)
+    if group is not None:
+        group.remove()
+    if not counts:
+        pytest.skip("no controller of processes here that we may write to")
+    monkeypatch.setenv("DANLU_PROCESS_LIMIT", str(LIMIT))
+    return LIMIT
+
+
+def slowest_of(client, requests):
+    """Return how long all but one of a hundred requests took at most, in milliseconds."""
+    took = []
+    for _ in range(requests):
+        began = time.perf_counter()
+        client.jobs(limit=1)
+        took.append(time.perf_counter() - began)
+    return sorted(took)[requests * 99 // 100 - 1] * 1000
+
+
+@tried(quick=20, long=1000)
+def test_a_fork_bomb_is_bounded_and_the_server_answers(limit, client, upload, measured, count):
+    code = upload(SCRIPT)
+    request = {"dialect": "modelarts", "code": code, "boot_file": "train.py"}
+    client.wait(client.submit({**request, "parameters": {"seconds": 0}})["id"], timeout=120)
+    before = slowest_of(client, count)
+    seconds = 2 + count / 100
+    job = client.submit({**request, "parameters": {"seconds": seconds}})["id"]
+    eventually(lambda: b"made" in client.raw_log(job, "worker-0").data)
+
+    during = slowest_of(client, count)
+    processes = len(list(marked(f"{job}/1/worker-0")))
+    view = client.wait(job, timeout=120)
+
+    made = int(re.search(rb"made (\d+)", client.raw_log(job, "worker-0").data)[1])
+    left = len(list(marked(f"{job}/")))
+    measured(
+        "F11",
+        limit=limit,
+        made=made,
+        left=left,
+        p99_before_ms=round(before, 1),
+        p99_during_ms=round(during, 1),
+        ratio=round(during / before, 2),
+    )
+    assert made == limit - 1
+    assert processes <= limit
+    assert (view["state"], view["reason"]) == ("failed", "too_many_processes")
+    assert view["cause"]["en"].startswith(f"worker-0 met the limit of {limit} processes")
+    assert left == 0
