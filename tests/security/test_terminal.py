@@ -43,6 +43,22 @@ def test_colour_and_tabs_and_every_language_stay(monkeypatch):
     assert harmless(text) == text
 
 
+@pytest.mark.parametrize("opened", ["\x1b[8m", "\x1b[31m", "\x1b[0;30;40m", "\x1b[38:5:0m"])
+def test_colour_ends_with_its_line(opened):
+    """Else a line that conceals what follows would conceal ours, and the shell after it."""
+    out = Tty()
+    screen = Screen({}, out, Tty(), color="never")
+
+    screen.data(f"a {opened}b\nc")
+    screen.data("ours")
+
+    assert out.getvalue() == f"a {opened}b\x1b[0m\nc\nours\n"
+
+
+def test_nothing_turns_the_letters_of_a_line_around():
+    assert harmless("a\u202egnp.exe\u202dz") == "a\ufffdgnp.exe\ufffdz"
+
+
 def test_to_a_file_everything_goes_as_it_is():
     out = io.StringIO()
 
