@@ -5,6 +5,7 @@ import os
 import pytest
 from house import heard
 from test_attacks import ATTEMPTS, END, PROCESSES, READS, WRITES, furnish
+from test_machine import MACHINE
 from tests.agent.conftest import bench_at as bench_at
 from tests.agent.test_warm import WARM, Home, plan
 from tests.agent.test_warm import home as home
@@ -14,7 +15,11 @@ from danlu.job.state import Reason
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("attempts", [READS, PROCESSES, WRITES], ids=["read", "reach", "write"])
+@pytest.mark.parametrize(
+    "attempts",
+    [READS, PROCESSES, WRITES, MACHINE],
+    ids=["read", "reach", "write", "machine"],
+)
 def test_a_fork_of_a_waiting_process_is_as_closed_in(home: Home, attempts: str) -> None:
     bench = home.bench()
     furnish(bench)
