@@ -12,11 +12,12 @@ from danlu.agent.meeting import peers_of
 from danlu.agent.pump import JobLog
 from danlu.agent.redact import Redactor
 from danlu.agent.report import Reporter
-from danlu.agent.stillness import Stillness
+from danlu.agent.stillness import Stillness, told_so_far
 from danlu.agent.usage import Usage
 from danlu.job.plan import Place
 from danlu.job.state import Reason
 from danlu.job.status import Outcome
+from danlu.taskdir.box import Box
 from danlu.taskdir.files import TaskDir
 from danlu.taskdir.local import FileCarrier
 
@@ -199,15 +200,27 @@ def test_a_peer_that_has_ended_is_not_waited_for(cluster):
     assert HANGS in ps.log
 
 
-def test_what_we_carry_to_a_store_is_movement(tmp_path):
-    report = Reporter(TaskDir(FileCarrier(tmp_path), 1, "worker-0"))
-    progress = report.transfer("train_url", lambda: None)
-    for done in (0, 10, 10, 30):
-        progress(done, 100)
-    assert report.carried == 30
+def test_a_step_a_line_and_a_transfer_are_told_apart_from_nothing(tmp_path):
+    files, box = TaskDir(FileCarrier(tmp_path), 1, "worker-0"), Box(tmp_path)
+    report, job_log = Reporter(files), JobLog(files.log_writer(1 << 20), Redactor(()))
+    carry = report.transfer("train_url", lambda: None)
+    seen = [told_so_far(box, report, job_log)]
 
-    report.transfer("train_url", lambda: None)(0, 0)
-    assert report.carried == 30
+    def changed():
+        seen.append(told_so_far(box, report, job_log))
+        return seen[-1] != seen[-2]
+
+    carry(0, 100)  # a look at outputs that have not changed
+    job_log.say("a line of ours")
+    assert not changed()
+    carry(10, 100)
+    assert changed()
+    job_log.write(b"a byte of the script's")
+    assert changed()
+    (tmp_path / "progress.json").write_text('{"step": 1, "total": null, "rate": 0, "time": 1}')
+    assert changed()
+    carry(10, 100)
+    assert not changed()
 
 
 COMPUTES = """
@@ -226,7 +239,7 @@ def _freeze(bench, number):
 
 def test_a_frozen_script_is_flagged_until_it_goes_on(bench, until):
     bench.limits = replace(bench.limits, still=1.0)
-    files = bench.plan(COMPUTES, args=("600",))
+    files = bench.plan(COMPUTES, args=("60",))
     agent = bench.start(files)
     until(lambda: "up\n" in bench.log(files))
 

@@ -40,13 +40,18 @@ def watch(
     return Stillness(
         report,
         job_log,
-        lambda: (box.steps(), job_log.taken, report.carried),
+        lambda: told_so_far(box, report, job_log),
         lambda: usage_of(pids()),
         limit=task.limits.still,
         job=task.job_name,
         task=task.name,
         peers=peers_of(files, task.place),
     )
+
+
+def told_so_far(box: Box, report: Reporter, job_log: JobLog) -> Hashable:
+    """Return what changes with every step, every byte of output and every byte we carry."""
+    return box.steps(), job_log.taken, report.carried
 
 
 class Stillness:

@@ -38,10 +38,11 @@ def _ticks(pid: int) -> int:
 
 
 def _read_and_written(pid: int) -> int:
-    """Return bytes that passed through read and write, of files and pipes alike."""
+    """Return bytes that passed through read and write, and those a disk gave: a file that is
+    mapped into memory is read without a call."""
     try:
         lines = dict(line.split(": ") for line in _read(f"/proc/{pid}/io").splitlines())
-        return int(lines["rchar"]) + int(lines["wchar"])
+        return sum(int(lines[name]) for name in ("rchar", "wchar", "read_bytes"))
     except (OSError, KeyError, ValueError):
         return 0
 

@@ -38,5 +38,5 @@ def hang_text(view: Mapping[str, Any], now: float) -> str:
     hang = view.get("hang")
     if not hang:
         return ""
-    since = say("hang.since", still=still_text(view, now), clock=clock(hang["since"]))
-    return f"{since} {hang[language()]}"
+    still, sentence = still_text(view, now), hang[language()]
+    return say("hang.since", still=still, clock=clock(hang["since"]), sentence=sentence)
