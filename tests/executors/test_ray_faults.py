@@ -329,6 +329,7 @@ def test_a_store_that_cannot_be_written_is_told_at_once(settings, link):
 def test_a_lost_node_loses_its_task_and_the_next_attempt_runs_elsewhere(bench, cluster):
     """Last: it takes one of the two nodes away."""
     old = tasks_of(bench, [WAITS_FOR_EVER])[0]
+    old = replace(old, limits=replace(LIMITS, lost_after=3))  # it may only be cut off: waited for
     bench.start(old)
     bench.says(old, "here")
 

@@ -67,7 +67,7 @@ class RayExecutor:
         scope = "danlu-" + hashlib.sha256(self._directories.canonical.encode()).hexdigest()[:12]
         self._link = link or Link(lambda: find_access(settings), scope)
         self._watching = Watching(self._link, self._files, clock)
-        self._stopping = Stopping(self._link, self._watching, self._files, clock)
+        self._stopping = Stopping(self._link, self._watching, self._files, self._hosts, clock)
         self._begun: set[tuple[str, int, str]] = set()
         self._owed: set[str] = set()  # jobs whose room is to be given back
         self._nodes: tuple[float, list[Node]] = (-_RECENT, [])
@@ -214,12 +214,15 @@ class RayExecutor:
             files.write_plan(dataclasses.replace(task, limits=limits), {})
         return True
 
-    def _known_nodes(self) -> list[Node]:
+    def _known_nodes(self, recent: float = _RECENT) -> list[Node]:
         at, nodes = self._nodes
-        if self._clock() - at > _RECENT:
+        if self._clock() - at > recent:
             nodes = [Node(**node) for node in self._link.call("nodes")]
             self._nodes = (self._clock(), nodes)
         return nodes
+
+    def _hosts(self) -> set[str]:
+        return {node.host for node in self._known_nodes(recent=0)}
 
     def _files(self, task: Task) -> TaskDir:
         return self._directory(task.job_id, task.attempt, task.name)

@@ -2,7 +2,7 @@
 
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from danlu.errors import Unavailable
 from danlu.executors.ray.link import Link
@@ -21,11 +21,14 @@ class Stopping:
         link: Link,
         watching: Watching,
         files: Callable[[Task], TaskDir],
+        hosts: Callable[[], Collection[str]],
         clock: Callable[[], float],
     ) -> None:
+        """``hosts``: the addresses of all nodes that the cluster knows to live."""
         self._link = link
         self._watching = watching
         self._files = files
+        self._hosts = hosts
         self._clock = clock
 
     def end(self, task: Task, grace: float, why: str) -> bool:
@@ -66,7 +69,7 @@ class Stopping:
                 log.warning("stop by the store alone job=%s error=%s", task.job_id, error.message)
 
     def _is_gone(self, task: Task, seen: Seen) -> bool:
-        if seen.state in (GONE, IDLE):
+        if seen.state == IDLE:
             return True
         if seen.state == ENDED:
             return self._finish(task, kill=False)
@@ -75,10 +78,21 @@ class Stopping:
                 log.warning("kill agent job=%s task=%s", task.job_id, task.name)
                 return self._finish(task, kill=True)
             return False
-        # The cluster does not answer. An agent that has said its last word, or none for so long
-        # that it must have ended its script by itself, is not waited for; the fence holds.
+        if seen.state == GONE and self._node_lives(task):
+            return True
+        # The cluster does not answer, or takes a node for dead that may only be cut off. An agent
+        # that has said its last word, or none for so long that it must have ended its script by
+        # itself, is not waited for; the fence holds.
         silent = self._clock() - seen.since
-        return seen.outcome is not None or silent > task.limits.lost_after + AFTER_GRACE
+        told = seen.outcome is not None or seen.agent == UNKNOWN_AGENT
+        return told or silent > task.limits.lost_after + AFTER_GRACE
+
+    def _node_lives(self, task: Task) -> bool:
+        """Tell whether the node is there: then its holder is dead, and the agent with it."""
+        try:
+            return task.place.host in self._hosts()
+        except Unavailable:
+            return False
 
     def _finish(self, task: Task, *, kill: bool) -> bool:
         # Read anew: an agent tells its control group a moment after its claim.
