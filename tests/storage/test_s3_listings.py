@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from danlu.errors import DanluError, StorageError
+from danlu.storage import s3_lane, s3_wire
 from danlu.storage.locate import Location
 from danlu.storage.s3 import S3Storage
 from danlu.storage.trees import pull
@@ -37,6 +38,8 @@ def listing(*keys: str, more: str = "") -> str:
             "has no end",
         ),
         ("<ListBucketResult><Contents><Key>data/a</Key></Contents></ListBucketResult>", "a size"),
+        (listing("data/a").replace("<Size>1", "<Size>-1"), "an object of -1 bytes"),
+        (listing("data/a").replace("<Size>1", f"<Size>{10**30}"), "an object of 10+ bytes"),
         ('<!DOCTYPE x [<!ENTITY e "eeee">]><x>&e;</x>', "a document type"),
         ("<html><p>Please log in", "not XML"),
         ("", "not XML"),
@@ -48,6 +51,25 @@ def test_what_cannot_be_is_told(
     says(service, body)
 
     with pytest.raises(StorageError, match=sentence):
+        list(storage.list("data/"))
+
+
+def test_a_document_type_is_seen_in_every_encoding(service: SmallS3, storage: S3Storage) -> None:
+    body = '<?xml version="1.0" encoding="utf-16"?><!DOCTYPE x [<!ENTITY e "eeee">]><x>&e;</x>'
+    service.faults = [lambda request: None if request.key else Reply(200, body.encode("utf-16"))]
+
+    with pytest.raises(StorageError, match="a document type"):
+        list(storage.list("data/"))
+
+
+def test_a_listing_without_end_does_not_fill_the_memory(
+    service: SmallS3, storage: S3Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3_lane, "LONGEST_BODY", 1000)
+    monkeypatch.setattr(s3_wire, "LONGEST_ANSWER", 1000)
+    says(service, listing(*(f"data/{number}" for number in range(100))))
+
+    with pytest.raises(StorageError, match="an answer of more than 1,000 bytes"):
         list(storage.list("data/"))
 
 

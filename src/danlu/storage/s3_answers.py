@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 from danlu.errors import StorageError
 from danlu.storage.api import Entry
 
+_MOST_BYTES = 1 << 60  # of one object: more than any disk holds
+
 
 @dataclass(frozen=True)
 class Page:
@@ -107,6 +109,8 @@ def _entry(node: ElementTree.Element, encoded: bool) -> Entry:
         size = int(_text(node, "Size"))
     except ValueError:
         raise StorageError("The listing has an object without a size.") from None
+    if not 0 <= size < _MOST_BYTES:
+        raise StorageError(f"The listing has an object of {size} bytes.")
     modified = int(_time(_text(node, "LastModified"), 0.0)) * 10**9
     key = _key(_text(node, "Key"), encoded)
     return Entry(key, size, _text(node, "ETag").strip('"'), modified)
@@ -134,8 +138,9 @@ def _time(text: str, untold: float) -> float:
 
 
 def _root(body: bytes) -> ElementTree.Element:
-    # No answer has a document type; entities that grow are all it could be for.
-    if b"<!DOCTYPE" in body:
+    # No answer has a document type; entities that grow are all it could be for. A NUL is of
+    # another encoding, in which it would not be seen.
+    if b"<!DOCTYPE" in body or b"\0" in body:
         raise StorageError("The service answered with a document type, which no S3 answer has.")
     try:
         root = ElementTree.fromstring(body)

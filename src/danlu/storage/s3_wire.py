@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 20
 _CONNECTIONS = 32
+LONGEST_ANSWER = 16 << 20  # bytes of one that is no object; a page of a listing has a few million
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ class Wire:
             Fault: anything but success.
         """
         answer = self._send(method, key, query, headers, body)
-        content = _content(answer)
+        is_object = method == "GET" and not query and answer.status < 300
+        content = _content(answer, None if is_object else LONGEST_ANSWER)
         # Long work is answered before it is done, and such an answer may still say it failed.
         late = method in ("PUT", "POST") and b"<Error>" in content[:400]
         status = 500 if late and answer.status == 200 else answer.status
@@ -181,23 +183,33 @@ def _connections(
     return pool, f"{scheme}://{host}" if scheme == "http" else ""
 
 
-def _content(answer: "BaseHTTPResponse") -> bytes:
-    """Return the whole body. Raises Passing where it does not come to its end."""
+def _content(answer: "BaseHTTPResponse", most: int | None) -> bytes:
+    """Return the whole body. Raises Passing where it does not come to its end, Fault where it
+    has none that anybody could wait for."""
     from urllib3.exceptions import HTTPError
 
     try:
-        return answer.read()
+        content = answer.read() if most is None else answer.read(most + 1)
     except HTTPError as error:
         raise Passing(0, _reason(error)) from None
+    except (MemoryError, OverflowError):  # room is made by what a service says
+        answer.close()
+        raise Fault(answer.status, "an answer larger than the memory") from None
     finally:
         answer.release_conn()
+    if most is not None and len(content) > most:
+        answer.close()
+        raise Fault(answer.status, f"an answer of more than {most:,} bytes")
+    if most is not None and answer.length_remaining:  # urllib3 looks at it for whole bodies only
+        raise Passing(0, "cut off")
+    return content
 
 
 def _text(answer: "BaseHTTPResponse") -> str:
     """Return the body of a refusal that is still to come; empty where it does not."""
     try:
-        return _content(answer).decode("utf-8", "replace")
-    except Passing:
+        return _content(answer, LONGEST_ANSWER).decode("utf-8", "replace")
+    except Fault:
         return ""
 
 
