@@ -33,6 +33,7 @@ class Watched:
     def __init__(self, folder, name="worker-0", peers=None):
         role, _, index = name.partition("-")
         self.files = TaskDir(FileCarrier(folder), 1, name)
+        self.over = False
         self.now, self.told, self.used = 100.0, 0, Usage(frozenset({7}), 1.0, 1000)
         self.report = Reporter(self.files)
         self.stillness = Stillness(
@@ -40,6 +41,7 @@ class Watched:
             JobLog(self.files.log_writer(1 << 20), Redactor(())),
             lambda: self.told,
             lambda: self.used,
+            lambda: self.over,
             limit=LIMIT,
             job="mnist",
             task=name,
@@ -97,6 +99,16 @@ def test_the_flag_goes_when_something_moves_and_that_is_told(watched):
 
     watched.passes(2 * LIMIT)
     assert watched.log.count(HANGS) == 2
+
+
+def test_a_script_that_ends_does_not_move_again(watched):
+    watched.passes(2 * LIMIT)
+    watched.over = True
+    starts_processes(watched)
+    watched.passes(EVERY)
+
+    assert not watched.flagged
+    assert AGAIN not in watched.log
 
 
 def prints(task):

@@ -36,8 +36,8 @@ def job(client: Client, upload: Callable[[str], str], tmp_path: Path) -> str:
     return str(client.submit({**request, "parameters": {"end": str(tmp_path / "end")}})["id"])
 
 
-def says(client: Client, job: str, text: str) -> bool:
-    return any(text in line.text for line in client.lines(job).lines)
+def says(client: Client, job: str, text: str, attempt: int | None = None) -> bool:
+    return any(text in line.text for line in client.lines(job, attempt=attempt).lines)
 
 
 def send(settings: Settings, job: str, number: signal.Signals) -> None:
@@ -79,5 +79,6 @@ def test_a_frozen_job_is_ended_and_tried_again_where_that_is_set(settings, clien
     ended = client.wait(job, timeout=60)
     assert ended["state"] == "succeeded"
     assert ended["retried"]["hung"] >= 1
+    assert not says(client, job, "moves again", attempt=1)
     why = "[danlu] ended: with its job, because nothing of it moved any more"
-    assert any(why in line.text for line in client.lines(job, attempt=1).lines)
+    assert says(client, job, why, attempt=1)

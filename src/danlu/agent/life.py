@@ -209,18 +209,16 @@ class _Life:
         self._translation.start()
         training = self._training()
         training.start()
-        box = self._workspace.box
-        stillness = watch(
-            self._files, self._task, box, self._report, self._log, self._processes.pids
-        )
-        stillness.start()
+        box, pids = self._workspace.box, self._processes.pids
+        still = watch(self._files, self._task, box, self._report, self._log, self._ending, pids)
+        still.start()
         bounds = Watch(self._bounds, self._log)
         bounds.start()
         limits = self._task.limits
         try:
             status = child.wait(limits.run, limits.grace)
         finally:
-            stillness.close()
+            still.close()
             self._translation.close()
             training.close()
             bounds.close()

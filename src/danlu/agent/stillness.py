@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
 
+from danlu.agent.ending import Ending
 from danlu.agent.meeting import peers_of
 from danlu.agent.pump import JobLog
 from danlu.agent.report import Reporter
@@ -34,6 +35,7 @@ def watch(
     box: Box,
     report: Reporter,
     job_log: JobLog,
+    ending: Ending,
     pids: Callable[[], set[int]],
 ) -> "Stillness":
     """Return what watches the script of a task, to be started with it."""
@@ -42,6 +44,7 @@ def watch(
         job_log,
         lambda: told_so_far(box, report, job_log),
         lambda: usage_of(pids()),
+        lambda: ending.wish is not None or not pids(),
         limit=task.limits.still,
         job=task.job_name,
         task=task.name,
@@ -68,6 +71,7 @@ class Stillness:
         job_log: JobLog,
         told: Callable[[], Hashable],
         measure: Callable[[], Usage],
+        is_over: Callable[[], bool],
         *,
         limit: float,
         job: str,
@@ -79,6 +83,7 @@ class Stillness:
         self._log = job_log
         self._told = told
         self._measure = measure
+        self._is_over = is_over
         self._limit = limit
         self._every = min(max(limit / _SHARE, _OFTEN), _SELDOM)
         self._job = job
@@ -146,7 +151,8 @@ class Stillness:
                 )
             self._said = max(self._said or 0.0, self._still)
         elif self._said is not None:
-            self._log.say(f"it moves again, after {_shown(self._said)}")
+            if not self._is_over():  # what ends, or is told to, does not go on
+                self._log.say(f"it moves again, after {_shown(self._said)}")
             self._said = None
 
     def _is_the_last_to_stop(self) -> bool:
