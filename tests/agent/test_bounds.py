@@ -110,6 +110,21 @@ def test_a_script_that_forks_without_end_is_refused_more_and_told_so(bench, coun
     assert not bench.processes()
 
 
+def test_who_has_met_the_limit_gives_way_to_everybody_else(bench, counting):
+    """Otherwise hundreds of processes that fork without end leave the server no CPU."""
+    bench.limits = replace(bench.limits, processes=MOST)
+    then = """
+    end = time.monotonic() + 30
+    while os.sched_getscheduler(0) != os.SCHED_IDLE and time.monotonic() < end:
+        time.sleep(0.01)
+    print("idle", os.sched_getscheduler(0) == os.SCHED_IDLE)
+"""
+    files = bench.plan(BOMB.replace("finally:", "except BlockingIOError:") + then)
+
+    assert bench.run(files).reason is Reason.DONE
+    assert "idle True\n" in bench.log(files)
+
+
 def test_every_process_of_a_task_counts_whichever_way_it_came_in(bench, counting):
     """The first who goes in has waited at the door; here the script is the second, and fresh."""
     bench.limits = replace(bench.limits, processes=MOST)

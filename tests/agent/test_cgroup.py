@@ -106,6 +106,22 @@ def test_the_kernel_refuses_a_process_too_many(group):
     assert group.refused_processes() >= 1
 
 
+def test_members_stand_back_with_all_they_start(group, until):
+    shell = subprocess.Popen(["sh", "-c", "read go; sleep 60 & wait"], stdin=subprocess.PIPE)
+    (group.folder / "cgroup.procs").write_text(str(shell.pid))
+
+    assert group.stand_back() == 1
+    assert group.stand_back() == 0
+
+    shell.stdin.write(b"go\n")
+    shell.stdin.close()
+    until(lambda: len(group.pids()) == 2)
+    assert {os.sched_getscheduler(pid) for pid in group.pids()} == {os.SCHED_IDLE}
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+    group.kill()
+    shell.wait()
+
+
 def test_kills_for_memory_are_counted():
     assert cgroup.machine_memory_kills() >= 0
 

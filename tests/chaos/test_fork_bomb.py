@@ -16,23 +16,25 @@ SCRIPT = """
 import os, sys, time
 
 end = time.monotonic() + float(sys.argv[1].split("=")[1])
+
+def fork_on():
+    while time.monotonic() < end:
+        try:
+            if os.fork() == 0:
+                os._exit(0)
+            os.wait()
+        except OSError:
+            pass
+    os._exit(0)
+
 made, refused = 0, None
-for _ in range(200):
+while made < 200 and refused is None:
     try:
         if os.fork() == 0:
-            while time.monotonic() < end:
-                time.sleep(0.2)
-                try:
-                    if os.fork() == 0:
-                        os._exit(0)
-                    os.wait()
-                except OSError:
-                    pass
-            os._exit(0)
+            fork_on()
         made += 1
     except OSError as error:
         refused = error
-        break
 print("made", made, flush=True)
 while time.monotonic() < end:
     time.sleep(0.1)
@@ -69,9 +71,10 @@ def test_a_fork_bomb_is_bounded_and_the_server_answers(limit, client, upload, me
     request = {"dialect": "modelarts", "code": code, "boot_file": "train.py"}
     client.wait(client.submit({**request, "parameters": {"seconds": 0}})["id"], timeout=120)
     before = slowest_of(client, count)
-    seconds = 2 + count / 100
+    seconds = 4 + count / 100
     job = client.submit({**request, "parameters": {"seconds": seconds}})["id"]
     eventually(lambda: b"made" in client.raw_log(job, "worker-0").data)
+    eventually(lambda: b"the limit of" in client.raw_log(job, "worker-0").data)
 
     during = slowest_of(client, count)
     processes = len(list(marked(f"{job}/1/worker-0")))
@@ -82,14 +85,12 @@ def test_a_fork_bomb_is_bounded_and_the_server_answers(limit, client, upload, me
     measured(
         "F11",
         limit=limit,
-        made=made,
         left=left,
         p99_before_ms=round(before, 1),
         p99_during_ms=round(during, 1),
         ratio=round(during / before, 2),
     )
-    assert made == limit - 1
-    assert processes <= limit
+    assert max(made + 1, processes) <= limit
     assert (view["state"], view["reason"]) == ("failed", "too_many_processes")
     assert view["cause"]["en"].startswith(f"worker-0 met the limit of {limit} processes")
     assert left == 0

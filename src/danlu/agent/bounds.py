@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 FILES = 65_536  # descriptors of one process; the machine's table is shared by all
 _SHARE = 4  # no task has more than this part of what the machine can number
 _EVERY = 1.0  # seconds between two looks
+_PASSES = 10  # over processes that fork while we look
 _KERNEL = Path("/proc/sys/kernel")
 
 
@@ -47,9 +48,17 @@ class Bounds:
             return self.processes
         return 0
 
+    def stand_back(self) -> None:
+        """Have all that the task runs give way to everybody else: hundreds of processes that fork
+        without end would leave the server no CPU."""
+        for _ in range(_PASSES):
+            if self._group is None or not self._group.stand_back():
+                return  # whoever was forked meanwhile has it from its parent
+
 
 class Watch:
-    """Says in the log, once, that the limit was met: a thread from :meth:`start` to the end."""
+    """Says in the log, once, that the limit was met, and has the task stand back from then on: a
+    thread from :meth:`start` to the end."""
 
     def __init__(self, bounds: Bounds, job_log: JobLog) -> None:
         self._bounds = bounds
@@ -67,15 +76,19 @@ class Watch:
             self._thread.join()
 
     def _run(self) -> None:
-        over = False
+        over = told = False
         while not over:
             over = self._closed.wait(_EVERY)
-            if limit := self._bounds.met():
+            limit = self._bounds.met()
+            if limit and not over:
+                self._bounds.stand_back()
+            if limit and not told:
+                told = True
                 self._log.say(
-                    f"the limit of {limit} processes and threads was met:"
-                    " the kernel refuses this task any more of them (setting: process_limit)"
+                    f"the limit of {limit} processes and threads was met: the kernel refuses this"
+                    " task any more of them, and those it has run when nobody else wants to"
+                    " (setting: process_limit)"
                 )
-                return
 
 
 def _share_of_machine(kernel: Path) -> int:
