@@ -2,6 +2,8 @@ import io
 import json
 import logging
 import random
+import shlex
+import urllib.parse
 
 import pytest
 
@@ -54,6 +56,12 @@ def test_pieces_of_any_size_give_the_same_text(seed):
         ("a/b+c=d&e", "https://host/?key=a%2Fb%2Bc%3Dd%26e"),
         ("two words!", "key=two+words%21"),
         ("first line\nsecond line", "1: first line\n2: second line"),
+        ("口令-my-口令", ascii({"key": "口令-my-口令"})),
+        ("口令-my-口令", repr("口令-my-口令".encode())),
+        ("口令-my-口令", urllib.parse.quote("口令-my-口令").lower()),
+        ("a/my/key+b", r'{"key": "a\/my\/key+b"}'),
+        ("it's my key", shlex.join(["--key", "it's my key"])),
+        ("it's my key", r"KEY='it'\''s my key'"),
     ],
 )
 def test_a_secret_is_known_as_programs_write_it(secret, told):

@@ -2,16 +2,19 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterable, Iterator
 
 _SHOWN = b"***"
+_ESCAPE = re.compile(r"%[0-9A-F]{2}")
 _SHORTEST = 6  # shorter ones are words: replacing them would spoil the text and hide nothing
 
 
 class Redactor:
     """Replaces secrets in a stream that comes in pieces; not for several threads.
 
-    A secret is also known as programs write it: quoted by Python or JSON, in a URL, line by line.
+    A secret is also known as programs write it: quoted by Python, JSON or a shell, in a URL, line
+    by line.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -69,9 +72,16 @@ def _forms(secret: str) -> Iterator[str]:
         yield repr(text)[1:-1]
         yield json.dumps(text)[1:-1]
         yield json.dumps(text, ensure_ascii=False)[1:-1]
+        yield json.dumps(text)[1:-1].replace("/", r"\/")
+        yield ascii(text)[1:-1]
+        yield repr(text.encode(errors="surrogateescape"))[2:-1]
+        for closed in (r"'\''", "'\"'\"'"):  # as shells quote it
+            yield text.replace("'", closed)
         for spell in (quote, quote_plus):
-            yield spell(text, safe="", errors="surrogateescape")
-            yield spell(text, safe="/", errors="surrogateescape")
+            for safe in ("", "/"):
+                spelt = spell(text, safe=safe, errors="surrogateescape")
+                yield spelt
+                yield _ESCAPE.sub(lambda found: found[0].lower(), spelt)
 
 
 _own: list[Redactor] = []  # what this process hides: an agent lives one task
