@@ -1,11 +1,13 @@
 """A process that has loaded TensorFlow waits, and every task gets a fork of it.
 
     recording.py what is loaded, and what that changes
+    logs.py      loggers among it
     waiting.py   the waiting process
     keeper.py    the parent of one script
     become.py    a fork becomes the process of a script
     shelf.py     modules that are loaded and not asked for yet
     refusal.py   why a script cannot have such a process
+    variables.py those of them that are read while TensorFlow is loaded
     image.py     how it looks from outside
 
 docs/design/warm-start.md says why this is sound, and what it costs.

@@ -21,6 +21,7 @@ from danlu_runtime import activate
 from danlu_runtime.warm import KERAS, image, refusal
 from danlu_runtime.warm.recording import Change, Recording
 from danlu_runtime.warm.shelf import Shelf
+from danlu_runtime.warm.variables import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,9 +73,12 @@ def become(
         site.addsitedir(folder)
     recording.changes.append(Change("tensorflow"))
     recording.changes[-1].files[KERAS] = keras
+    watch = Watch(name for change in recording.changes for name in change.variables)
     shelf = Shelf(recording, _is_ours, activate.finder.after)
     activate.start()
     activate.mend_program()
+    watch.begin()
+    shelf.asked = watch
     activate.finder.shelf = shelf
     return box
 

@@ -8,8 +8,11 @@ import builtins
 import os
 import sys
 
+from danlu_runtime.warm import logs
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
     from typing import Any
 
@@ -23,9 +26,12 @@ class Change:
         self.filters: list[tuple[int, Any]] = []  # of warnings, with their places
         self.finders: list[tuple[int, Any]] = []
         self.files: dict[str, bytes] = {}  # in the home, where they are not there
+        self.loggers: list[Any] = []
+        self.handlers: list[tuple[Any, str]] = []  # of logging, with their standard files
+        self.calls: list[Callable[[], object]] = []  # that settle the rest
 
     def __bool__(self) -> bool:
-        return bool(self.variables or self.filters or self.finders or self.files)
+        return any(vars(self)[name] for name in vars(self) if name != "owner")
 
     def make(self) -> None:
         for name, value in self.variables.items():
@@ -38,6 +44,9 @@ class Change:
         _insert(sys.meta_path, self.finders)
         for name, data in self.files.items():
             _leave_file(os.path.join(os.path.expanduser("~"), name), data)
+        logs.give(self.loggers, self.handlers)
+        for call in self.calls:
+            call()
 
 
 class Recording:
@@ -53,6 +62,8 @@ class Recording:
         self._variables = dict(os.environ)
         self._filters = self.filters
         self._finders = self.finders
+        self._loggers: dict[str, Any] = {}
+        self._handlers: set[int] = set()
         self._loading = [""]
 
     def __enter__(self) -> Recording:
@@ -63,6 +74,25 @@ class Recording:
 
     def __exit__(self, *_: object) -> None:
         _frozen_importlib._find_and_load, builtins.__import__ = self._load, self._import
+
+    def forget(self) -> None:
+        """Take back what loading has changed where it would be seen without its modules."""
+        self._configure_again()
+        logs.put_aside(one for change in self.changes for one in change.loggers)
+        _warnings.filters[:] = self.filters
+        _warnings._filters_mutated()
+        sys.meta_path[:] = self.finders
+
+    def _configure_again(self) -> None:
+        again = logs.configure_again()
+        if again is None:
+            return
+        owner, logger, configure = again
+        for change in self.changes:
+            change.loggers = [one for one in change.loggers if one is not logger]
+        change = Change(owner)
+        change.calls.append(configure)
+        self.changes.append(change)
 
     def _find_and_load(self, name: str, import_: Any) -> ModuleType:
         self._settle()
@@ -108,8 +138,16 @@ class Recording:
         if finders != self._finders:
             change.finders = _inserted(self._finders, finders)
         self._variables, self._filters, self._finders = variables, filters, finders
+        self._settle_logs(change)
         if change:
             self.changes.append(change)
+
+    def _settle_logs(self, change: Change) -> None:
+        loggers, handlers = logs.made(), logs.to_standard_files()
+        new = [one for name, one in loggers.items() if self._loggers.get(name) is not one]
+        change.loggers = [one for one in new if hasattr(one, "handlers")]  # and no mere place
+        change.handlers = [one for one in handlers if id(one[0]) not in self._handlers]
+        self._loggers, self._handlers = loggers, {id(one) for one, _ in handlers}
 
 
 def _inserted(before: list[Any], after: list[Any]) -> list[tuple[int, Any]]:

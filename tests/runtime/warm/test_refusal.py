@@ -7,7 +7,7 @@ import pytest
 
 from danlu.agent.warm import _KERAS_3, _keras
 from danlu_runtime.activate import _comes_with_keras_2
-from danlu_runtime.warm import KERAS, refusal
+from danlu_runtime.warm import KERAS, refusal, variables
 
 
 @pytest.fixture
@@ -37,6 +37,8 @@ def why(code: Path, *, keras: bytes = b"{}", packages=(), module: bool = False) 
         ("os.environ['PYTHONHASHSEED'] = '0'", ""),  # for the programs it starts
         ("os.environ.update(MINE=str(1),\n    OMP_NUM_THREADS = '1')", "OMP_NUM_THREADS"),
         ("os.environ.update(TF_CPP_MIN_LOG_LEVEL='2')", "TF_CPP_MIN_LOG_LEVEL"),
+        ("os.environ |= dict(MINE='1',\n    OMP_NUM_THREADS='1')", "OMP_NUM_THREADS"),
+        ("run(x, OMP_NUM_THREADS == 4)", ""),
         ("OMP_NUM_THREADS = 4", ""),
         ("os.environ['MY_TF_DATA'] = '1'", ""),
     ],
@@ -44,6 +46,71 @@ def why(code: Path, *, keras: bytes = b"{}", packages=(), module: bool = False) 
 def test_code_that_may_set_a_variable_before_the_import(code: Path, text: str, named: str) -> None:
     (code / "train.py").write_text(text, encoding="utf-8")
     assert why(code) == (f"train.py names the variable {named}" if named else "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "os.environ['OMP' + '_NUM_THREADS'] = '1'",
+        "for k, v in pairs:\n    os.environ[k] = v",
+        "os.environ.update(json.load(open('env.json')))",
+        "os.environ.update({**given})",
+        "os.environ.update(MINE='1', **given)",
+        "os.environ.update({k: v for k, v in pairs})",
+        "environ |= given",
+        "os.environ.setdefault(*line.split('='))",
+        "os.environ.__setitem__(name, value)",
+        "os.putenv(name, value)",
+        "env = os.environ\nenv[name] = value",
+        "del os.environ[name]",
+        "print 'Python 2'\nos.environ[name] = value",
+        "print 'Python 2'\nos.environ.update(given)",
+    ],
+)
+def test_code_that_sets_variables_whose_names_it_does_not_hold(code: Path, text: str) -> None:
+    (code / "train.py").write_text(text, encoding="utf-8")
+    assert why(code) == "train.py sets a variable whose name is not written there"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "os.environ['MINE'] = value",
+        "os.environ.update({'MINE': '1', **{'ALSO': '2'}})",
+        "os.environ.update(dict(MINE='1'))",
+        "os.environ.setdefault('MINE', value)",
+        "value = os.environ[name] or os.environ.get(name)",
+        "env = dict(os.environ, MINE='1') or {**os.environ} or os.environ.copy()",
+        "subprocess.run(command, env=os.environ)",
+        "for name in os.environ:\n    print(name in os.environ)",
+        "given.update(other)\nname[key] = value\nos.environ.pop('MINE')",
+        "print 'Python 2'\nos.environ['MINE'] = '1'",
+    ],
+)
+def test_code_that_only_reads_variables_or_names_them(code: Path, text: str) -> None:
+    (code / "train.py").write_text(text, encoding="utf-8")
+    assert why(code) == ""
+
+
+def test_a_variable_that_was_changed_too_late_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("danlu_runtime.gpus.is_there", lambda: False)
+    watch = variables.Watch({"TF2_BEHAVIOR"})
+    watch.begin()
+    for name in ("MINE", "TF2_BEHAVIOR", "TF_CONFIG", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")
+    watch("numpy")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("OMP_NUM_THREADS", "11")
+    watch("json")
+    assert capsys.readouterr().err == ""
+    watch("tensorflow.python")
+    told = "[danlu] OMP_NUM_THREADS changed too late: tensorflow is loaded already."
+    assert capsys.readouterr().err.startswith(told)
+    watch("tensorflow")
+    assert capsys.readouterr().err == ""
 
 
 def test_a_variable_of_gpus_counts_where_there_are_some(
@@ -94,7 +161,7 @@ def test_packages_of_its_own(code: Path, tmp_path: Path) -> None:
 
 
 def test_more_code_than_can_be_looked_through(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refusal, "_MOST_FILES", 2)
+    monkeypatch.setattr(variables, "_MOST_FILES", 2)
     for name in "abc":
         (code / f"{name}.py").touch()
     assert why(code) == "the code has more than 2 files"

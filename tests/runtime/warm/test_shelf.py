@@ -24,6 +24,12 @@ PACKAGE = {
     "changes/inner.py": "import quopri",
     "changes/other.py": "import changes",
     "alone.py": "def late():\n    import changes.other",
+    "talks/__init__.py": """
+        import logging, sys
+        log = logging.getLogger("talks")
+        handler = logging.StreamHandler()
+        """,
+    "talks/inner.py": "import talks",
 }
 BEFORE = """
 import _warnings, os, sys
@@ -37,7 +43,7 @@ def state():
 amended = {}
 first = state()
 with Recording() as recording:
-    import changes, changes.other, alone
+    import changes, changes.other, alone, talks, talks.inner
     alone.late()
 loaded, then = changes, state()
 shelf = Shelf(recording, lambda name: name == "forgotten", amended)
@@ -137,3 +143,112 @@ def test_what_is_amended_is_asked_for_again(run):
         print(asked, sys.modules["changes.inner"] is changes.inner)
         """
     assert run(script) == "['changes', 'changes.inner'] True\n"
+
+
+def test_a_module_is_found_where_it_lies(run, tmp_path: Path):
+    script = """
+        from importlib.util import find_spec
+        spec = find_spec("changes")
+        print(spec.origin == spec.loader.get_filename(), spec.has_location)
+        print(spec.submodule_search_locations, find_spec("alone").submodule_search_locations)
+        print("changes" in sys.modules)
+        """
+    assert run(script) == f"True True\n['{tmp_path / 'changes'}'] None\nFalse\n"
+
+
+def test_what_a_script_has_put_in_a_place_stays_there(run):
+    script = """
+        import types
+        sys.modules["changes.inner"] = mine = types.ModuleType("mine")
+        sys.modules["quopri"] = None
+        import changes
+        print(sys.modules["changes.inner"] is mine, sys.modules["quopri"])
+        """
+    assert run(script) == "True None\n"
+
+
+def test_a_package_of_the_scripts_has_no_parts_of_its_namesake(run, tmp_path: Path):
+    (tmp_path / "mine" / "changes").mkdir(parents=True)
+    (tmp_path / "mine" / "changes" / "__init__.py").touch()
+    script = """
+        sys.path.insert(0, os.path.join(os.path.dirname(__file__), "mine"))
+        try:
+            import changes.other
+        except ImportError as error:
+            print(error)
+        """
+    assert run(script) == "No module named 'changes.other'\n"
+
+
+def test_a_module_that_is_loaded_by_hand_is_whole(run):
+    script = """
+        from importlib import util
+        spec = util.find_spec("alone")
+        mine = util.module_from_spec(spec)
+        spec.loader.exec_module(mine)
+        print(callable(mine.late), "alone" in sys.modules)
+        """
+    assert run(script) == "True False\n"
+
+
+def test_a_module_that_is_loaded_on_use_is_whole(run):
+    script = """
+        from importlib import util
+        spec = util.find_spec("alone")
+        spec.loader = util.LazyLoader(spec.loader)
+        mine = sys.modules["alone"] = util.module_from_spec(spec)
+        spec.loader.exec_module(mine)
+        print(callable(mine.late), sys.modules["alone"] is mine)
+        """
+    assert run(script) == "True True\n"
+
+
+def test_threads_may_ask_for_modules_at_a_time(run):
+    script = """
+        import threading
+        sys.setswitchinterval(1e-6)
+        names = ["changes", "changes.inner", "changes.other", "alone", "talks", "talks.inner"]
+        failed = []
+        def ask(name):
+            try:
+                __import__(name)
+            except BaseException as error:
+                failed.append(repr(error))
+        threads = [threading.Thread(target=ask, args=[name]) for name in names * 3]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(failed, [name for name in names if not hasattr(sys.modules[name], "__file__")])
+        """
+    assert run(script) == "[] []\n"
+
+
+def test_a_logger_is_out_of_sight_until_its_module_is_asked_for(run):
+    script = """
+        import logging
+        print(logging.root.manager.loggerDict)
+        import talks
+        print(list(logging.root.manager.loggerDict), logging.getLogger("talks") is talks.log)
+        """
+    assert run(script) == "{}\n['talks'] True\n"
+
+
+def test_a_logger_that_is_asked_for_by_its_name_is_that_of_the_module(run):
+    script = """
+        import logging
+        logging.getLogger("talks").setLevel("ERROR")
+        import talks
+        print(talks.log.level == logging.ERROR, talks.log.parent is logging.root)
+        """
+    assert run(script) == "True True\n"
+
+
+def test_a_handler_writes_to_the_standard_error_the_script_has_put_there(run):
+    script = """
+        import io
+        sys.stderr = mine = io.StringIO()
+        import talks
+        print(talks.handler.stream is mine)
+        """
+    assert run(script) == "True\n"
