@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 from danlu.agent.processes import Processes
-from danlu.agent.warm import Taken
+from danlu.agent.sandbox import Order
+from danlu.agent.warm import Taken, Waiting
 from danlu.executors.warm import WaitingProcesses
 from danlu.job.status import Outcome
 from danlu.taskdir.files import TaskDir
 from danlu.taskdir.process import started
+from danlu.taskdir.warm import Wanted, address
 
 CODE = "/home/ma-user/modelarts/user-job-dir/code"
 PROBE = Path(__file__).with_name("warm_probe.py")
@@ -244,6 +246,42 @@ def _without_paths(outcome: Outcome) -> object:
     return failure and (failure.exception, failure.message, failure.frames, failure.signal)
 
 
+LOGGING = """
+import io, logging, logging.config, sys
+{configure}
+import tensorflow as tf
+from absl import logging as absl_logging
+tf.logging.set_verbosity(tf.logging.INFO)
+tf.logging.info("said once")
+absl_logging.warning("said once, too")
+print(logging.getLogger("tensorflow").handlers, sorted(logging.root.manager.loggerDict))
+print(getattr(sys.stderr, "getvalue", str)())
+"""
+CONFIGURED = {
+    "by hand": "logging.basicConfig(level=logging.INFO, stream=sys.stdout)",
+    "with all others disabled": """
+logging.config.dictConfig({
+    "version": 1,
+    "handlers": {"mine": {"class": "logging.StreamHandler", "stream": "ext://sys.stdout"}},
+    "root": {"level": "INFO", "handlers": ["mine"]},
+})
+""",
+    "by its standard error": "sys.stderr = io.StringIO()",
+}
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    "how",
+    [pytest.param(how, marks=() if "all" in how else pytest.mark.long) for how in CONFIGURED],
+)
+def test_a_script_that_configures_logging_first_is_logged_the_same(home: Home, how: str) -> None:
+    script = LOGGING.format(configure=CONFIGURED[how])
+    cold, warm = run(home, script, warm=False), run(home, script, warm=True)
+    assert warm[1] == cold[1]
+    assert cold[1].count("said once\n") == 1
+
+
 DRAWN = """
 import random, uuid, secrets
 import numpy as np, tensorflow as tf
@@ -300,6 +338,22 @@ def test_a_script_that_is_killed_before_it_was_let_go_was_killed() -> None:
     assert ended.wait(30)
     assert taken.status == signal.SIGKILL
     taken.close()
+
+
+def test_a_process_that_does_not_answer_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("danlu.agent.warm._PATIENCE", 0.05)
+    wanted, order = Wanted("python", 0, {}), Order(1, "", None, "", "/", ["python"], {})
+    place = tmp_path / f"{wanted.key}.sock"
+    with socket.socket(socket.AF_UNIX) as frozen, open(os.devnull) as nothing:
+        with address(tmp_path, wanted.key) as path:
+            frozen.bind(path)
+        frozen.listen()
+        waiting = Waiting(tmp_path, wanted, "")
+        assert waiting.take(order, (nothing.fileno(), nothing.fileno())) is None
+    assert waiting.cold == "none is waiting"
+    assert not place.exists()
 
 
 @pytest.mark.parametrize("why", COLD)

@@ -167,6 +167,23 @@ def test_one_that_does_not_hear_is_ended_all_the_same(pool: Callable[..., Pool])
     assert started(process.pid) is None
 
 
+def test_one_that_an_agent_has_given_up_makes_room_for_another(pool: Callable[..., Pool]) -> None:
+    made = pool(1)
+    first = made.begins("one")
+    made.tend()
+    assert made.processes() == [first]  # it is still loading
+    address = made.folder / f"home/warm/{made.wish('one')}.sock"
+    address.touch()
+    made.tend()
+    assert made.processes() == [first]
+    address.unlink()
+    made.tend()
+    (second,) = made.processes()
+    assert (first.poll() is None, second.poll() is None) == (False, True)
+    made.tend()
+    assert made.processes() == [second]
+
+
 def test_one_that_cannot_be_ended_is_not_waited_for_and_buried_later(
     pool: Callable[..., Pool],
 ) -> None:

@@ -84,6 +84,8 @@ class Waiting:
             taken = self._ask(connection, order, handles)
         except (OSError, EOFError, ValueError, KeyError) as error:
             log.info("no waiting process key=%s error=%r", self._wanted.key, error)
+            if isinstance(error, TimeoutError):
+                self._give_up()
             self.cold = "none is waiting"
             taken = None
         finally:
@@ -109,6 +111,11 @@ class Waiting:
             log.info("passed over: %s", ", ".join(answer["lost"]))
         connection.settimeout(None)
         return Taken(connection, int(answer["ready"]), int(answer["keeper"]))
+
+    def _give_up(self) -> None:
+        """Let nobody else lose time over a process that is frozen; who keeps it starts another."""
+        with contextlib.suppress(OSError):
+            (self._folder / f"{self._wanted.key}.sock").unlink()
 
     def _wish(self) -> None:
         """Leave word of what would have been of use; the newest wishes are granted."""

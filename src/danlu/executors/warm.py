@@ -51,6 +51,7 @@ class WaitingProcesses:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._leaving: list[subprocess.Popen[bytes]] = []
         self._failed: set[str] = set()
+        self._ready: set[str] = set()  # those that have been seen to listen
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for home in self._folder.glob(_HOME.format("*")):  # of those who loaded when all was killed
             shutil.rmtree(home, ignore_errors=True)
@@ -64,7 +65,7 @@ class WaitingProcesses:
             if process.returncode > 0:
                 self._failed.add(key)  # it will not do better the next time
         wishes = self._wishes()
-        for key in [key for key in self._running if key not in wishes]:
+        for key in [key for key in self._running if key not in wishes or self._is_given_up(key)]:
             self._end(key)
         for key, wanted in wishes.items():
             if key not in self._running:
@@ -78,6 +79,13 @@ class WaitingProcesses:
     def close(self) -> None:
         for key in list(self._running):
             self._end(key)
+
+    def _is_given_up(self, key: str) -> bool:
+        """Tell whether an agent has waited for a process in vain, and taken its address away."""
+        listens = (self._folder / f"{key}.sock").exists()
+        if listens:
+            self._ready.add(key)
+        return key in self._ready and not listens
 
     def _wishes(self) -> dict[str, Wanted]:
         """Return those to be granted, by key."""
@@ -125,6 +133,7 @@ class WaitingProcesses:
     def _end(self, key: str) -> "subprocess.Popen[bytes]":
         """End a process: it has nothing to finish, and one that was stopped hears nothing else."""
         process = self._running.pop(key)
+        self._ready.discard(key)
         if process.stdout is not None:
             process.stdout.close()
         process.kill()
