@@ -281,6 +281,8 @@ def test_a_password_in_an_address_is_refused_and_not_shown(env, name):
     [
         ("postgresql://me:canary@db:5432/danlu", "postgresql://me:***@db:5432/danlu"),
         ("postgres://me:canary@canary@db/danlu", "postgres://me:***@db/danlu"),
+        ("postgres://me:canary?canary@db/danlu?x=1", "postgres://me:***@db/danlu?x=1"),
+        ("postgres://me:canary/canary@db/danlu", "postgres://me:***@db/danlu"),
         (
             "postgresql://db/danlu?user=me&password=canary",
             "postgresql://db/danlu?user=me&password=***",

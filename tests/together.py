@@ -28,6 +28,7 @@ SHARED = {
     "postgres": (
         "tests/chaos/test_two_servers.py::",
         "tests/records/test_postgres.py::",
+        "tests/records/test_postgres_odd.py::",
         "tests/test_docs.py::test_what_is_marked_run_runs_with_a_database",
     ),
     "resident": ("tests/programs/test_tf1_programs.py::",),

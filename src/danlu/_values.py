@@ -43,12 +43,13 @@ class SecretUrl(Secret):
 def hidden_url(url: str) -> str:
     """Return a URL with *** for the password, wherever one can stand."""
     begin, mark, rest = url.partition("://")
-    place, asked, query = rest.partition("?")
-    # The last @: a password with an @ in it that nobody has escaped is hidden too.
-    known, at, host = place.rpartition("@")
-    user, colon, _ = known.partition(":")
+    # The last @ before the path, as libpq looks for it, or before the question mark: a password
+    # with an @, a / or a ? in it that nobody has escaped is hidden too.
+    end = max(rest.partition(sign)[0].rfind("@") for sign in "/?") + 1
+    user, colon, _ = rest[:end].partition(":")
+    host, asked, query = rest[end:].partition("?")
     query = re.sub(r"(?i)((?:^|&)(?=[^=&]*password)[^=&]*=)[^&]*", r"\1***", query)
-    return f"{begin}{mark}{user}{colon}{'***' if colon else ''}{at}{host}{asked}{query}"
+    return f"{begin}{mark}{user}{':***@' if colon else ''}{host}{asked}{query}"
 
 
 def without_password(value: Any) -> Any:

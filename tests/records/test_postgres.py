@@ -61,12 +61,21 @@ def test_a_database_that_is_not_there_is_told_with_its_cure(postgres):
     assert "createdb" in caught.value.hint
 
 
-@pytest.mark.parametrize("url", ["postgresql://danlu:x@y@z:p@h/d", "postgresql://h/d?nonsense=1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://danlu:x@y@z:p@h/d",
+        "postgresql://danlu:5432/word@h/d",
+        "postgresql://danlu:y%CA@h/d",
+        "postgresql://h/d?nonsense=1",
+    ],
+)
 def test_a_url_that_cannot_be_read_is_refused(url):
     with pytest.raises(Refused, match="not a URL PostgreSQL understands") as caught:
         open_records(url)
 
     assert "y@z" not in all_said(caught)
+    assert "y%CA" not in all_said(caught)
     assert "%40" in caught.value.hint
 
 

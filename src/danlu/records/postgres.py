@@ -41,6 +41,7 @@ def open_postgres(url: str, patience: float, schema: Schema) -> "PostgresDatabas
     try:
         with refusing(database.place), database.reading() as connection:
             _check_version(connection, database.place)
+            _check_encoding(connection, database.place)
             found = revision(connection, database.place, schema)
         if found != schema.head:
             from danlu.records.upgrade import upgrade_shared
@@ -124,6 +125,8 @@ class PostgresDatabase:
         try:
             # A server that is paused in the middle of a write must not keep the others from theirs.
             for name, value in (
+                # Who waits for a lock must see what was written meanwhile, whatever the default is.
+                ("default_transaction_isolation", "'read committed'"),
                 ("lock_timeout", milliseconds),
                 ("statement_timeout", 4 * milliseconds),
                 ("idle_in_transaction_session_timeout", 2 * milliseconds),
@@ -168,6 +171,15 @@ def _check_version(connection: Connection, place: str) -> None:
         )
 
 
+def _check_encoding(connection: Connection, place: str) -> None:
+    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    if encoding != "UTF8":
+        raise Refused(
+            f"{place} holds text in {encoding}, Danlu needs UTF8.",
+            hint="Make another database: createdb --encoding UTF8 --template template0 DATABASE",
+        )
+
+
 def _parameters(url: str, patience: float) -> dict[str, Any]:
     """Return what libpq is told: the URL's own words, and ours where it says nothing.
 
@@ -182,12 +194,14 @@ def _parameters(url: str, patience: float) -> dict[str, Any]:
             f"records_url names PostgreSQL, and its driver cannot be loaded: {error}.",
             hint="Install it with: pip install 'danlu[postgres]'",
         ) from None
-    # After a second @ libpq would look for a host named by the end of the password, and say so.
-    if url.partition("?")[0].count("@") > 1:
+    # After a second @, or a /, libpq would look for a host or a port named by a part of the
+    # password, and say so.
+    place = url.partition("://")[2].partition("?")[0]
+    if place.count("@") > 1 or "@" in place.partition("/")[2]:
         raise _not_understood(url)
     try:
         asked = conninfo_to_dict(url)
-    except psycopg.Error:
+    except (psycopg.Error, UnicodeError):
         raise _not_understood(url) from None
     return {
         "application_name": "danlu",
@@ -198,6 +212,7 @@ def _parameters(url: str, patience: float) -> dict[str, Any]:
         "keepalives_interval": 5,
         "keepalives_count": 3,
         **asked,
+        "client_encoding": "UTF8",  # also where PGCLIENTENCODING says otherwise
     }
 
 
@@ -205,5 +220,5 @@ def _not_understood(url: str) -> Refused:
     return Refused(
         f"records_url is not a URL PostgreSQL understands: {place_of(url)}.",
         hint="Write postgresql://user:password@host:5432/database, "
-        "with %40 for @ and %2F for / in the password.",
+        "with %40 for @, %2F for / and %25 for % in the password.",
     )

@@ -9,7 +9,8 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from danlu.errors import Refused, Unavailable
 from danlu.settings import hidden_url
 
-_CLASSES = ("08", "25006", "42501", "53", "57", "58")  # connection, standby, rights, room, operator
+# Connection, standby, schema, rights, room, operator.
+_CLASSES = ("08", "25006", "3F", "42501", "53", "57", "58")
 _CURES = (
     ("authentication failed", "Is the password in records_url right? An @ in it is written %40."),
     (
@@ -18,6 +19,11 @@ _CURES = (
     ),
     ("does not exist", "Make it with: createdb --owner USER DATABASE"),
     ("no pg_hba.conf entry", "Let this machine in: a line in the server's pg_hba.conf."),
+    (
+        "read-only transaction",
+        "Name the server that can be written: …?target_session_attrs=primary",
+    ),
+    ("no schema has been selected", "Make the schema that search_path names: CREATE SCHEMA …"),
     ("permission denied", "Let the user make tables: ALTER DATABASE … OWNER TO …"),
 )
 
