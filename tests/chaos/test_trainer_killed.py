@@ -32,9 +32,9 @@ SAVING = ("ti", "modelarts", "dls", "modelmaker")
 
 
 @pytest.fixture
-def warm(settings, monkeypatch, count):
+def warm(request, settings, monkeypatch):
     """Many times TensorFlow is loaded once: as anybody has it, a process waits after the first."""
-    if count > 1:
+    if "count" in request.fixturenames and request.getfixturevalue("count") > 1:
         monkeypatch.setenv("DANLU_WARM", "auto")
 
 
@@ -140,6 +140,21 @@ def test_a_trainer_that_is_told_to_end_loses_no_step(run, chance, measured, styl
     lost = [run(chance.randint(1, LATEST), "agent", signal.SIGTERM) for _ in range(count)]
     measured(f"F3 {style}", ends=count, saved=lost.count(0), most_steps_lost=max(lost))
     assert set(lost) == {0}
+
+
+@pytest.mark.parametrize("style", ["modelarts"])
+def test_who_is_killed_at_the_same_step_again_is_given_up(client, code, tmp_path, style):
+    """As by a machine whose memory that step does not fit into: no number of tries will help."""
+    ledger = Ledger(tmp_path / "ledger")
+    request = request_of(style, code, ledger)
+    request["env"]["KILLED_AT"] = "23"
+
+    view = client.wait(client.submit(request)["id"], timeout=PATIENCE)
+
+    assert (view["state"], view["reason"], view["attempt"]) == ("failed", "killed_again", 2), view
+    assert "at step 23, for the second time" in view["cause"]["en"]
+    assert [ledger.steps(attempt)[-1][0] for attempt in (1, 2)] == [23, 23]
+    assert ledger.steps(2)[0][0] == 21
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import pytest
 from danlu.job.job import Job
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState, Reason
-from danlu.job.status import Outcome, Progress, TaskStatus
+from danlu.job.status import Outcome, Progress, Steps, TaskStatus
 from danlu.service.decide import Move, decide
 
 SPEC = JobSpec(name="n", dialect="modelarts", code="obs://b/c", entry="t.py", retries=2)
@@ -130,6 +130,44 @@ def test_a_task_that_was_killed_with_its_job_is_not_the_cause():
     move = decide(stopping, peers, timeout=60, gone=True)
 
     assert move == Move(JobState.FAILED, Reason.SCRIPT_FAILED, "worker-0")
+
+
+def killed(step, index=0):
+    steps = None if step is None else Steps(step)
+    return task(index=index, reason=Reason.KILLED, progress=Progress(steps=steps))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "follows"),
+    [
+        ({"worker-0": 23}, killed(23), Move(JobState.FAILED, Reason.KILLED_AGAIN, "worker-0")),
+        ({"worker-0": 23}, killed(24), Move(JobState.QUEUED, Reason.KILLED, "worker-0")),
+        ({"worker-1": 23}, killed(23), Move(JobState.QUEUED, Reason.KILLED, "worker-0")),
+        ({}, killed(23), Move(JobState.QUEUED, Reason.KILLED, "worker-0")),
+        ({}, killed(None), Move(JobState.QUEUED, Reason.KILLED, "worker-0")),
+    ],
+)
+def test_who_is_killed_at_the_same_step_again_is_not_tried_again(before, now, follows):
+    stopping = job(
+        JobState.STOPPING, reason=Reason.KILLED, failed_task="worker-0", killed_at=before
+    )
+
+    assert decide(stopping, [now], timeout=60, gone=True) == follows
+
+
+def test_who_is_lost_at_the_same_step_is_tried_again():
+    """The machine was taken away: no step is the cause of that."""
+    stopping = job(
+        JobState.STOPPING,
+        reason=Reason.AGENT_LOST,
+        failed_task="worker-0",
+        killed_at={"worker-0": 23},
+    )
+    lost = task(lost=True, progress=Progress(steps=Steps(23)))
+
+    move = decide(stopping, [lost], timeout=60, gone=True)
+
+    assert move == Move(JobState.QUEUED, Reason.AGENT_LOST, "worker-0")
 
 
 def test_a_user_may_stop_what_runs():

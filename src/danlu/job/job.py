@@ -67,6 +67,8 @@ class Job:
     stop_grace: float | None = None  # seconds, where the user said
     not_before: float = 0  # a retry waits until then
     retried: Mapping[str, int] = field(default_factory=dict)  # reason -> how often
+    # The task that was killed in the attempt before this one, and the step it had come to.
+    killed_at: Mapping[str, int] = field(default_factory=dict)
     parent: str = ""  # the job this one is a rerun of
     # Where several servers share the records: who took the job in, whose machine runs its tasks.
     accepted_by: str = ""

@@ -41,6 +41,7 @@ class Reason(str, Enum):
     ENDED_WITH_JOB = "ended_with_job"  # a task's only: a peer failed, or its work was done
     SCRIPT_FAILED = "script_failed"  # the user's process exited non-zero, or crashed by itself
     KILLED = "killed"  # ended from outside: exit 130, 137 or 143 and no sign of memory
+    KILLED_AGAIN = "killed_again"  # a job's only: at the same step as in the attempt before
     OUT_OF_MEMORY = "out_of_memory"
     DISK_FULL = "disk_full"
     TOO_MANY_PROCESSES = "too_many_processes"  # it met its limit, and failed after that

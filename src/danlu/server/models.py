@@ -89,6 +89,7 @@ class JobSummary(BaseModel):
     stop_grace: float | None
     not_before: float
     retried: Mapping[str, int]
+    killed_at: Mapping[str, int]
     parent: str
     accepted_by: str
     runs_on: str

@@ -107,6 +107,7 @@ def _values(job: Job, failure: Failure | None) -> Mapping[str, object]:
         "text": _one_line(where.text),
         "exit_code": failure.exit_code,
         "signal": failure.signal,
+        "step": job.killed_at.get(job.failed_task, 0),
         "path": failure.disk_full,
         "processes": failure.process_limit,
         "raised": f": {failure.exception}: {_one_line(failure.message)}"

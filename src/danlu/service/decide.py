@@ -33,7 +33,8 @@ def decide(
     which nothing moves is ended, not only told of.
     """
     if job.state is JobState.STOPPING:
-        return _after_stopping(_with_cause(job, tasks)) if gone else None
+        known = replace(_with_cause(job, tasks), tasks=tuple(tasks))
+        return _after_stopping(known) if gone else None
     if job.stop_requested and not _done(tasks):
         return Move(JobState.STOPPING, Reason.STOPPED_BY_USER)
     # A parameter server that fails when its workers are done has failed nobody.
@@ -111,9 +112,24 @@ def _after_stopping(job: Job) -> Move:
         return Move(JobState.SUCCEEDED, reason)
     if job.stop_requested or reason is Reason.STOPPED_BY_USER:
         return Move(JobState.STOPPED, Reason.STOPPED_BY_USER)
+    if job.killed_at and killed_at(job) == job.killed_at:
+        return Move(JobState.FAILED, Reason.KILLED_AGAIN, job.failed_task)
     if reason is not None and may_retry(job, reason):
         return Move(JobState.QUEUED, reason, job.failed_task)
     return Move(JobState.FAILED, reason, job.failed_task)
+
+
+def killed_at(job: Job) -> dict[str, int]:
+    """Return which task of a job was killed and the step it had come to; empty: none, or no step.
+
+    A task that made no step in this attempt tells nothing: its machine may have been taken back
+    while it began.
+    """
+    if job.reason is not Reason.KILLED:
+        return {}
+    task = next((task for task in job.tasks if task.task == job.failed_task), None)
+    steps = task.progress.steps if task is not None and task.progress is not None else None
+    return {} if steps is None else {job.failed_task: steps.step}
 
 
 def may_retry(job: Job, reason: Reason) -> bool:

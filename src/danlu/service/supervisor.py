@@ -19,7 +19,7 @@ from danlu.job.state import JobState, Reason
 from danlu.job.status import TaskStatus
 from danlu.records.api import Records
 from danlu.service.cause import why_ended
-from danlu.service.decide import Move, decide
+from danlu.service.decide import Move, decide, killed_at
 from danlu.service.ending import Ending
 from danlu.service.forsaken import Forsaken
 from danlu.service.keys import SecretFiles
@@ -251,6 +251,7 @@ class Supervisor:
             job,
             attempt=job.attempt + 1,
             retried={**job.retried, reason.value: job.retried.get(reason.value, 0) + 1},
+            killed_at=killed_at(job),
             failed_task="",
             detail="",
         )

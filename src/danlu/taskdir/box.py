@@ -1,4 +1,4 @@
-"""What agent and child say to each other: five files in a folder both can see.
+"""What agent and child say to each other: six files in a folder both can see.
 
 The child sees nothing else of the platform: not the task directory, not ``DANLU_HOME``.
 
@@ -6,6 +6,7 @@ The child sees nothing else of the platform: not the task directory, not ``DANLU
     failure.json    what the child knows of its own failure, written by the child
     crash.txt       where it was when it crashed, written by Python's faulthandler
     progress.json   how far its training is, written by the process that trains
+    step            the step alone, eight bytes, noted much more often than that
     translation.jsonl   what its old code needed, a line each, written by any process of the task
 """
 
@@ -13,6 +14,7 @@ import json
 import math
 import os
 import stat
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +31,7 @@ LAUNCH = "launch.json"
 FAILURE = "failure.json"
 CRASH = "crash.txt"
 PROGRESS = "progress.json"
+STEP = "step"
 TRANSLATION = "translation.jsonl"
 _TOLD = (REPAIRED, MAPPED, GONE)
 _LARGEST = 1 << 20
@@ -97,7 +100,14 @@ class Box:
             return None
         if not _is_measure(rate) or not _is_measure(at):
             return None
-        return Steps(step, total or None, float(rate), float(at))
+        return Steps(max(step, self._noted()), total or None, float(rate), float(at))
+
+    def _noted(self) -> int:
+        try:
+            (step,) = struct.unpack("<q", _read_plain_file(self.folder / STEP))
+        except (OSError, ValueError, struct.error):
+            return 0
+        return int(step)
 
     def translation(self) -> Translation:
         """Return the notes the processes of the task have left so far, as little trusted.

@@ -1,6 +1,7 @@
 """Writes down every step that was trained, where no attempt can change what another wrote."""
 
 import os
+import signal
 import time
 
 import tensorflow as tf
@@ -13,6 +14,8 @@ def write(*words):
 
 def passed(step):
     write("step", os.environ["DANLU_ATTEMPT"], step, os.getpid())
+    if str(step) == os.environ.get("KILLED_AT"):
+        os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(0.02)
 
 

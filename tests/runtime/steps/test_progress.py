@@ -1,5 +1,7 @@
 """Progress in the box, with no change to the script."""
 
+import os
+
 from runtime.steps.training import model, told, watch
 
 
@@ -46,6 +48,49 @@ def test_the_last_step_is_told_at_the_end(tmp_path):
     progress.finish()
 
     assert told(tmp_path)["step"] == 108
+
+
+def test_who_is_killed_between_two_words_has_noted_its_step(tmp_path):
+    from danlu.taskdir.box import Box
+    from danlu_runtime.steps.progress import Progress
+
+    clock = Clock()
+    progress = Progress(str(tmp_path), clock)
+    progress.passed(1)
+    progress.tell(1, None, 101)
+    for step in range(2, 9):
+        clock.now += 0.011
+        progress.passed(step)
+
+    assert told(tmp_path)["step"] == 101
+    assert Box(tmp_path).steps().step == 108
+
+
+def test_a_process_that_was_forked_notes_nothing(tmp_path):
+    from danlu.taskdir.box import Box
+    from danlu_runtime.steps.progress import Progress
+
+    clock = Clock()
+    progress = Progress(str(tmp_path), clock)
+    progress.tell(1, None, 101)
+    clock.now += 1.0
+    if (child := os.fork()) == 0:
+        progress.passed(50)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+    assert Box(tmp_path).steps().step == 101
+
+
+def test_a_note_that_makes_no_sense_is_passed_over(tmp_path):
+    from danlu.taskdir.box import Box
+    from danlu_runtime.steps.progress import Progress
+
+    Progress(str(tmp_path), Clock()).tell(7, None, None)
+    for nonsense in (b"", b"12", b"123456789", b"\xff" * 8):
+        (tmp_path / "step").write_bytes(nonsense)
+
+        assert Box(tmp_path).steps().step == 7
 
 
 def test_the_smaller_of_limit_and_total_is_where_it_ends(tmp_path):
