@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from danlu.agent.cgroup import ControlGroup
-from danlu.agent.hierarchy import own_group
 from danlu.job.job import new_id
 from danlu.job.plan import Command, Fetch, Install, Isolation, Limits, Place, Push, Task
 from danlu.job.status import Outcome
 from danlu.taskdir.files import TaskDir, raise_fence
+from danlu.taskdir.hierarchy import own_groups
 from danlu.taskdir.local import FileCarrier
 from danlu.taskdir.process import mark, marked
 
@@ -144,8 +144,8 @@ class Bench:
 
     def _remove_groups(self) -> None:
         """Those of agents we killed."""
-        parent = own_group()
-        for folder in parent.glob(f"danlu-{self.job_id}-*") if parent else ():
+        parents = filter(None, own_groups("", "pids"))
+        for folder in (f for p in parents for f in p.glob(f"danlu-{self.job_id}-*")):
             group = ControlGroup(folder)
             until(lambda group=group: not group.pids())
             group.remove()

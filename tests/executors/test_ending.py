@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from danlu.agent import cgroup
 from danlu.executors.ending import end_rest, signal_agent
 from danlu.taskdir.process import MARK, started, this_agent
 from danlu.testing.bench import eventually
@@ -94,6 +95,18 @@ def test_a_control_group_is_ended_whatever_its_members_did(sleeper):
     assert process.wait() == -signal.SIGKILL
     eventually(lambda: end_rest(agent, "job/1/worker-0"))
     assert not group.exists()
+
+
+def test_all_groups_of_an_agent_that_was_killed_are_removed():
+    """Where processes are counted on cgroup v1 there are two."""
+    group = cgroup.create(f"test-killed-{os.getpid()}")
+    if group is None:
+        pytest.skip("no cgroup here that we may write to")
+
+    assert end_rest(replace(this_agent(), pid=0, cgroup=str(group.folder)), "job/1/worker-0")
+
+    assert not any(folder.exists() for folder in group.folders)
+    group.remove()
 
 
 @pytest.mark.parametrize("group", ["/sys/fs/cgroup", "/no/such/danlu-group"])

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from danlu.agent.hierarchy import own_group
 from danlu.executors.local import LocalExecutor
 from danlu.executors.nursery import Nursery
 from danlu.job.state import Reason
 from danlu.settings import Settings
 from danlu.taskdir.files import TaskDir
+from danlu.taskdir.hierarchy import own_groups
 from danlu.taskdir.local import FileCarrier
 from danlu.taskdir.process import alive, started
 from danlu.testing.bench import WAITS_FOR_EVER, Bench, eventually
@@ -141,7 +141,7 @@ def test_a_spare_agent_leaves_with_the_nursery_and_takes_its_group_along(running
     eventually(lambda: started(spare) is None)
     assert waiting
     assert not [pid for pid in waiting if started(pid) is not None]
-    groups = own_group()
+    (groups,) = own_groups("")
     assert groups is None or not list(groups.glob(f"danlu-agent-{spare}-*"))
 
 

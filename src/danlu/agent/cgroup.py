@@ -12,8 +12,8 @@ import os
 import time
 from pathlib import Path
 
-from danlu.agent.hierarchy import delegate_counting, own_group
 from danlu.storage.walking import walk, walk_up
+from danlu.taskdir.hierarchy import delegate_counting, own_groups
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class ControlGroup:
 
 def create(name: str) -> ControlGroup | None:
     """Make a group below our own; None where there is none we may write to."""
-    unified, counting = own_group(), own_group("pids")
+    unified, counting = own_groups("", "pids")
     if unified is not None and counting is None:
         delegate_counting(unified)
     made = [folder for parent in (unified, counting) if (folder := _made(parent, name))]
@@ -125,10 +125,12 @@ def machine_memory_kills() -> int:
 
 def sweep(parent: Path, before: float) -> None:
     """Remove the empty groups of agents that were killed; the kernel keeps those in use."""
-    for folder in parent.glob("danlu-*"):
-        with contextlib.suppress(OSError):
-            if folder.stat().st_ctime < before:
-                _remove_unheld(folder)
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            if entry.name.startswith("danlu-"):
+                with contextlib.suppress(OSError):
+                    if entry.stat(follow_symlinks=False).st_ctime < before:
+                        _remove_unheld(Path(entry))
 
 
 def _remove_unheld(folder: Path) -> None:

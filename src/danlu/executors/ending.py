@@ -13,6 +13,7 @@ from pathlib import Path
 
 from danlu.job.status import Agent
 from danlu.storage.walking import walk, walk_up
+from danlu.taskdir.hierarchy import own_groups
 from danlu.taskdir.process import alive, has_mark, marked
 
 
@@ -50,9 +51,12 @@ def _end_group(folder: str) -> bool:
 
 
 def _remove_groups(group: Path) -> None:
-    for folder, _, _ in walk_up(group):
-        with contextlib.suppress(OSError):
-            os.rmdir(folder)
+    """Remove a group, all below it, and the one that counted its processes on cgroup v1."""
+    beside = [parent / group.name for parent in own_groups("pids") if parent is not None]
+    for made in (group, *beside):
+        for folder, _, _ in walk_up(made):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
 
 
 def _members(group: Path) -> Iterator[int]:

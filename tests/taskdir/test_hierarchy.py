@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.agent import hierarchy
+from danlu.taskdir import hierarchy
 
 UNIFIED = "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n"
 HYBRID = (

@@ -5,15 +5,15 @@ import os
 from pathlib import Path
 
 
-def own_group(controller: str = "") -> Path | None:
-    """Return the folder of the group this process is in: of cgroup v2, or, with a ``controller``,
-    of the hierarchy of cgroup v1 that has it."""
+def own_groups(*controllers: str) -> list[Path | None]:
+    """Return the folders of the groups this process is in: for each of ``controllers`` in the
+    hierarchy of cgroup v1 that has it, for an empty name in that of cgroup v2."""
     mounts, groups = _read("/proc/self/mountinfo"), _read("/proc/self/cgroup")
-    return find_group(mounts, groups, controller)
+    return [find_group(mounts, groups, controller) for controller in controllers]
 
 
 def find_group(mounts: str, groups: str, controller: str = "") -> Path | None:
-    """The same, from the text of ``/proc/self/mountinfo`` and ``/proc/self/cgroup``."""
+    """The same for one, from the text of ``/proc/self/mountinfo`` and ``/proc/self/cgroup``."""
     own = _own_path(groups, controller)
     if own is None:
         return None
