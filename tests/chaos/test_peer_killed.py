@@ -273,6 +273,13 @@ def test_an_evaluator_that_is_killed_costs_no_more_than_a_checkpoint(
     assert view["attempt"] <= 1 + count // 4
     assert training.processes() == []
     lost = [training.lost(attempt) for attempt in range(1, view["attempt"])]
-    measured("F10 modelmaker evaluator", kills=count, attempts=view["attempt"], lost=lost)
+    measured(
+        "F10 modelmaker evaluator",
+        kills=count,
+        interval=INTERVAL,
+        most_steps_lost=max((max(0, steps - meanwhile) for steps, meanwhile in lost), default=0),
+        most_by_survivors=max((meanwhile for _, meanwhile in lost), default=0),
+        attempts=view["attempt"],
+    )
     for steps_lost, meanwhile in lost:
         assert steps_lost <= INTERVAL + meanwhile
