@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from danlu.errors import Refused, Unavailable
+from danlu.records.postgres_faults import hint_of
 from danlu.records.sql import open_records
 from danlu.testing.jobs import a_job
 
@@ -73,6 +74,12 @@ def test_a_database_that_can_only_be_read_is_told(postgres, database):
         open_records(database)
 
     assert "target_session_attrs" in caught.value.hint
+
+
+def test_a_full_disk_of_the_database_is_told_with_its_cure():
+    cause = 'could not extend file "base/16384/16390": No space left on device'
+
+    assert "Make room" in hint_of(cause)
 
 
 @pytest.mark.parametrize("level", ["serializable", "repeatable read"])

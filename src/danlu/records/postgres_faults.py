@@ -24,6 +24,7 @@ _CURES = (
         "Name the server that can be written: …?target_session_attrs=primary",
     ),
     ("no schema has been selected", "Make the schema that search_path names: CREATE SCHEMA …"),
+    ("No space left", "Make room on the disk of the database server."),
     ("permission denied", "Let the user make tables: ALTER DATABASE … OWNER TO …"),
 )
 
