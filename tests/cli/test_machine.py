@@ -1,5 +1,6 @@
 """settings, doctor, status and completion: what the command line knows of this machine."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from danlu.agent import cgroup
 from danlu.cli import checks, ray_state
 from danlu.errors import Unavailable
 from danlu.settings import Endpoint, load
+from danlu.taskdir.hierarchy import own_groups
 
 
 @pytest.fixture
@@ -121,6 +123,14 @@ def test_a_machine_without_cgroups_is_told_what_is_done_instead(tmp_path):
 
     assert finding.level == "ok"
     assert "by their mark" in finding.text
+
+
+def test_cgroup_2_is_found_wherever_it_is_mounted():
+    (own,) = own_groups("")
+    if own is None or not os.access(own, os.W_OK):
+        pytest.skip("no cgroup 2 here that we may write to")
+
+    assert "end together" in checks.cgroup().text
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,14 @@ def _last_line(error: Exception) -> str:
     return lines[-1] if lines else type(error).__name__
 
 
-def cgroup(root: Path = Path("/sys/fs/cgroup")) -> Finding:
+def cgroup(group: Path | None = None) -> Finding:
     """Told for those who look for the reason of something; without it all works as well."""
-    if not (root / "cgroup.controllers").is_file():
+    from danlu.taskdir.hierarchy import own_groups
+
+    own = group or own_groups("")[0]
+    if own is None or not (own / "cgroup.controllers").is_file():
         return found("cgroup", OK, "old")
-    return found("cgroup", OK, "good" if os.access(root, os.W_OK) else "closed")
+    return found("cgroup", OK, "good" if os.access(own, os.W_OK) else "closed")
 
 
 def processes(settings: Settings) -> Finding:
