@@ -14,7 +14,7 @@ from danlu.executors.warm import NEEDED, WaitingProcesses, waiting_processes
 from danlu.job.plan import Role
 from danlu.settings import Settings
 from danlu.taskdir.process import started
-from danlu.taskdir.warm import Wanted
+from danlu.taskdir.warm import GIVEN_UP, Wanted
 from danlu.testing.bench import eventually
 
 WAITS = "#!/bin/sh\nexec sleep 1000\n"
@@ -171,17 +171,25 @@ def test_one_that_an_agent_has_given_up_makes_room_for_another(pool: Callable[..
     made = pool(1)
     first = made.begins("one")
     made.tend()
-    assert made.processes() == [first]  # it is still loading
-    address = made.folder / f"home/warm/{made.wish('one')}.sock"
-    address.touch()
-    made.tend()
     assert made.processes() == [first]
-    address.unlink()
+    word = made.folder / f"home/warm/{made.wish('one')}{GIVEN_UP}"
+    word.touch()
     made.tend()
     (second,) = made.processes()
     assert (first.poll() is None, second.poll() is None) == (False, True)
+    assert not word.exists()
     made.tend()
     assert made.processes() == [second]
+
+
+def test_one_that_begins_is_not_taken_for_one_that_listens(pool: Callable[..., Pool]) -> None:
+    made = pool(1)
+    address = made.folder / f"home/warm/{made.wish('one')}.sock"
+    address.touch()  # of one that was killed with its server
+    first = made.begins("one")
+    assert not address.exists()
+    made.tend()
+    assert made.processes() == [first]
 
 
 def test_one_that_cannot_be_ended_is_not_waited_for_and_buried_later(

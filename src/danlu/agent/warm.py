@@ -115,7 +115,8 @@ class Waiting:
     def _give_up(self) -> None:
         """Let nobody else lose time over a process that is frozen; who keeps it starts another."""
         with contextlib.suppress(OSError):
-            (self._folder / f"{self._wanted.key}.sock").unlink()
+            address = self._folder / f"{self._wanted.key}.sock"
+            address.replace(address.with_suffix(warm.GIVEN_UP))
 
     def _wish(self) -> None:
         """Leave word of what would have been of use; the newest wishes are granted."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from danlu.settings import GiB, Settings
 from danlu.taskdir.box import LAUNCHER
-from danlu.taskdir.warm import FOLDER, Wanted
+from danlu.taskdir.warm import FOLDER, GIVEN_UP, Wanted
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,6 @@ class WaitingProcesses:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._leaving: list[subprocess.Popen[bytes]] = []
         self._failed: set[str] = set()
-        self._ready: set[str] = set()  # those that have been seen to listen
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for home in self._folder.glob(_HOME.format("*")):  # of those who loaded when all was killed
             shutil.rmtree(home, ignore_errors=True)
@@ -81,11 +80,8 @@ class WaitingProcesses:
             self._end(key)
 
     def _is_given_up(self, key: str) -> bool:
-        """Tell whether an agent has waited for a process in vain, and taken its address away."""
-        listens = (self._folder / f"{key}.sock").exists()
-        if listens:
-            self._ready.add(key)
-        return key in self._ready and not listens
+        """Tell whether an agent has waited for a process in vain, and left word of it."""
+        return (self._folder / f"{key}{GIVEN_UP}").exists()
 
     def _wishes(self) -> dict[str, Wanted]:
         """Return those to be granted, by key."""
@@ -107,6 +103,8 @@ class WaitingProcesses:
 
     def _start(self, key: str, wanted: Wanted) -> None:
         try:
+            for ending in (".sock", GIVEN_UP):  # of one that was killed, or frozen
+                (self._folder / f"{key}{ending}").unlink(missing_ok=True)
             self._running[key] = self._begun(key, wanted)
         except (OSError, ValueError) as error:  # an environment that was removed, for one
             log.warning("waiting process not started key=%s error=%s", key, error)
@@ -133,7 +131,6 @@ class WaitingProcesses:
     def _end(self, key: str) -> "subprocess.Popen[bytes]":
         """End a process: it has nothing to finish, and one that was stopped hears nothing else."""
         process = self._running.pop(key)
-        self._ready.discard(key)
         if process.stdout is not None:
             process.stdout.close()
         process.kill()

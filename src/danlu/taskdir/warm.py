@@ -3,8 +3,9 @@
 In the folder ``warm`` of a home, which is there only while a server keeps such processes:
 
     <key>.json   the variables one is to be started with: written by an agent that found none
-    <key>.sock   where it listens, once everything is loaded; an agent that has waited there in
-                 vain takes it away, and another process is started
+    <key>.sock   where it listens, once everything is loaded
+    <key>.vain   what an agent makes of that when it has waited there in vain: nobody else does,
+                 and another process is started
 
 An agent sends an order with two descriptors (input, output). The answer is ``ready`` with two
 process ids, or ``cold`` with a reason; after ``go`` the script runs, and its wait status comes
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = "warm"
+GIVEN_UP = ".vain"
 GO = b"g"
 _LENGTH = struct.Struct("!I")
 
