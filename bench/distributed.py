@@ -9,10 +9,7 @@ every worker has made one; the median of the rounds counts. TensorFlow's own wor
     python bench/distributed.py [--rounds 5]     writes bench/results/distributed.json
 """
 
-import argparse
-import json
 import os
-import platform
 import shutil
 import socket
 import statistics
@@ -25,10 +22,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from environments import commit
+from reports import Rounds, arguments, written
 
 BAR = 1.2  # times the first global step by hand, cold
-RESULT = Path(__file__).parent / "results" / "distributed.json"
 SCRIPT = Path(__file__).parent / "peers" / "between_graph.py"
 DANLU = Path(sys.executable).with_name("danlu")
 WORKERS = 2
@@ -40,14 +36,12 @@ Seconds = dict[str, float]  # to the first global step, and to everybody's
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    given = arguments(__doc__).parse_args()
+    rounds = Rounds(given.rounds, given.seed)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        tries, loads = measure(Path(folder), rounds)
-    report = summary(tries, loads)
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        tries = measure(Path(folder), rounds)
+    what = "seconds from the start of 2 ps and 2 workers to the first global step"
+    report = written("distributed", what, rounds, **summary(tries))
     for what, row in report["seconds"].items():
         print(f"{what:10}", *(f"{way} {value:6.2f} s" for way, value in row.items()), sep="  ")
     for way, times in report["ratio"]["first"].items():
@@ -55,28 +49,22 @@ def main() -> int:
     return 0 if report["held"] else 1
 
 
-def measure(folder: Path, rounds: int) -> tuple[dict[str, list[Seconds]], list[float]]:
-    """Return what every round took, by way, and how busy the machine was when it began.
-
-    One try of each way is not counted: it fills caches.
-    """
-    loads = []
+def measure(folder: Path, rounds: Rounds) -> dict[str, list[Seconds]]:
+    """Return what every round took, by way. One try of each is not counted: it fills caches."""
     tries: dict[str, list[Seconds]] = {way: [] for way in (OURS, COLD, HAND)}
     with ours(folder / "home", "auto") as warm, ours(folder / "cold home", "off") as cold:
         ways = {OURS: warm, COLD: cold, HAND: by_hand}
-        for number in range(rounds + 1):
-            if number:
-                loads.append(round(os.getloadavg()[0], 2))
-            for way, start in ways.items():
+        for number, turns in enumerate([list(ways), *rounds.turns(ways)]):
+            for way in turns:
                 moments = folder / f"{way} {number}"
                 moments.mkdir()
-                taken = start(moments)
+                taken = ways[way](moments)
                 if number:
                     tries[way].append(taken)
-    return tries, loads
+    return tries
 
 
-def summary(tries: dict[str, list[Seconds]], loads: list[float]) -> dict[str, Any]:
+def summary(tries: dict[str, list[Seconds]]) -> dict[str, Any]:
     middle = {
         what: {way: statistics.median(each[what] for each in tries[way]) for way in tries}
         for what in ("first", "everybody")
@@ -86,13 +74,6 @@ def summary(tries: dict[str, list[Seconds]], loads: list[float]) -> dict[str, An
         for what, row in middle.items()
     }
     return {
-        "what": "seconds from the start of 2 ps and 2 workers to the first global step",
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "commit": commit(),
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
-        "rounds": len(loads),
-        "load": loads,  # of the machine when each round began
         "seconds": {
             what: {way: round(value, 3) for way, value in row.items()}
             for what, row in middle.items()

@@ -20,13 +20,3 @@ def programs(name: str, wanted: tuple[str, ...], cache: Path = CACHE) -> Path:
         subprocess.run([*fill, *wanted], check=True)
         mark.write_text("\n".join(wanted))
     return folder / "bin"
-
-
-def commit() -> str:
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip()

@@ -10,10 +10,7 @@ by chance, so the load is told as well.
     python bench/images.py [--rounds 5]     writes bench/results/images.json
 """
 
-import argparse
-import json
 import os
-import platform
 import statistics
 import sys
 import tempfile
@@ -21,35 +18,31 @@ import time
 from pathlib import Path
 from typing import Any
 
+from reports import Rounds, arguments, written
+
 BAR = 1.0
 CLASSES, OF_EACH, SIZE = 5, 80, (375, 500)
 BATCH, BATCHES, WARM_UP, SIDE = 32, 24, 8, 224
-RESULT = Path(__file__).parent / "results" / "images.json"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    given = arguments(__doc__).parse_args()
+    rounds = Rounds(given.rounds, given.seed)
     os.environ.update(TF_CPP_MIN_LOG_LEVEL="2", CUDA_VISIBLE_DEVICES="", MOX_SILENT_MODE="1")
     with tempfile.TemporaryDirectory() as folder:
         write_images(Path(folder))
         rows = measure(folder, rounds)
     ratio = {name: middle(rows["mox"][name]) / middle(rows["by hand"][name]) for name in UNITS}
-    report = {
-        "what": "images read, decoded, resized and batched in a second; rounds taken in turns",
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
-        "images": f"{CLASSES * OF_EACH} JPEG files of {SIZE[1]} x {SIZE[0]}, to {SIDE} x {SIDE}",
-        "batch": BATCH,
-        "load_average": [round(load, 1) for load in os.getloadavg()],
-        "bar": BAR,
-        "ratio": {name: round(value, 3) for name, value in ratio.items()},
-        "rounds": rows,
-    }
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    written(
+        "images",
+        "images read, decoded, resized and batched in a second; rounds taken in turns",
+        rounds,
+        images=f"{CLASSES * OF_EACH} JPEG files of {SIZE[1]} x {SIZE[0]}, to {SIDE} x {SIDE}",
+        batch=BATCH,
+        bar=BAR,
+        ratio={name: round(value, 3) for name, value in ratio.items()},
+        tries=rows,
+    )
     for name, row in rows.items():
         print(
             f"{name:8} {middle(row[SPEED]):7.0f} images/s {middle(row[COST]):7.0f} µs of CPU each"
@@ -77,7 +70,7 @@ def write_images(folder: Path) -> None:
             Image.fromarray(noisy).save(folder / f"kind_{kind}" / f"{number}.jpg", quality=90)
 
 
-def measure(folder: str, rounds: int) -> dict[str, dict[str, list[float]]]:
+def measure(folder: str, rounds: Rounds) -> dict[str, dict[str, list[float]]]:
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()
@@ -88,8 +81,9 @@ def measure(folder: str, rounds: int) -> dict[str, dict[str, list[float]]]:
         with graph.as_default(), tf.device("/cpu:0"):
             built[name] = (graph, *build(tf, folder))
     rows: dict[str, dict[str, list[float]]] = {name: {unit: [] for unit in UNITS} for name in built}
-    for _ in range(rounds):
-        for name, (graph, begin, batch) in built.items():
+    for turns in rounds.turns(built):
+        for name in turns:
+            graph, begin, batch = built[name]
             # A session for each round: a pipeline that is not asked would go on reading ahead.
             with tf.Session(graph=graph) as session:
                 session.run(begin)

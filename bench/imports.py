@@ -7,17 +7,12 @@ The ratio is what compares between machines; the bar, 0.15 s of CPU, is shown be
     python bench/imports.py [--rounds 20]     writes bench/results/imports.json
 """
 
-import argparse
-import json
 import os
-import platform
 import resource
 import subprocess
 import sys
-import time
-from pathlib import Path
 
-from environments import commit
+from reports import Rounds, arguments, written
 
 BAR = 0.15
 COMMANDS: dict[str, list[str]] = {
@@ -27,7 +22,6 @@ COMMANDS: dict[str, list[str]] = {
     "import moxing": ["-c", "import moxing"],
     "danlu --help": ["-c", "from danlu.cli.main import main; main(['--help'])"],
 }
-RESULT = Path(__file__).parent / "results" / "imports.json"
 
 
 def cpu_seconds(args: list[str]) -> float:
@@ -39,21 +33,20 @@ def cpu_seconds(args: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def measure(rounds: int) -> dict[str, float]:
+def measure(rounds: Rounds) -> dict[str, float]:
     """Return the best time of each command. A first round, not counted, compiles bytecode."""
     for args in COMMANDS.values():
         cpu_seconds(args)
     best = dict.fromkeys(COMMANDS, float("inf"))
-    for _ in range(rounds):
-        for name, args in COMMANDS.items():
-            best[name] = min(best[name], cpu_seconds(args))
+    for turns in rounds.turns(COMMANDS):
+        for name in turns:
+            best[name] = min(best[name], cpu_seconds(COMMANDS[name]))
     return best
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=20)
-    rounds = parser.parse_args().rounds
+    given = arguments(__doc__, rounds=20).parse_args()
+    rounds = Rounds(given.rounds, given.seed)
     best = measure(rounds)
     rows = {
         name: {
@@ -63,18 +56,8 @@ def main() -> int:
         }
         for name, seconds in best.items()
     }
-    report = {
-        "what": "CPU seconds of a fresh process, best of the rounds",
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "commit": commit(),
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
-        "rounds": rounds,
-        "bar_seconds": BAR,
-        "commands": rows,
-    }
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    what = "CPU seconds of a fresh process, best of the rounds"
+    written("imports", what, rounds, bar_seconds=BAR, commands=rows)
     for name, row in rows.items():
         print(f"{name:16} {row['cpu_seconds']:.3f} s  {row['ratio']:5.2f} x")
     return 0 if all(row["under_bar"] for row in rows.values()) else 1

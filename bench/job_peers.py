@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from environments import programs
 
@@ -103,13 +104,13 @@ class Tool:
             self._process.stdin.close()
             self._process.wait()
 
-    def _answer(self) -> dict[str, object]:
+    def _answer(self) -> dict[str, Any]:
         assert self._process is not None
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
             raise RuntimeError(f"{self.name} ended:\n{self.log.read_text()[-2000:]}")
-        answer: dict[str, object] = json.loads(line)
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
 

@@ -7,25 +7,20 @@ order that the seed shuffles anew each round; the median of all tries counts.
     python bench/jobs.py [--rounds 5] [--tools submitit,ray]     writes bench/results/jobs.json
 """
 
-import argparse
-import json
-import os
-import platform
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import job_server
-from environments import commit
 from job_peers import OURS, PYTHON, VERSIONS, Tool, tools
+from reports import Rounds, arguments, written
 
-RESULT = Path(__file__).parent / "results" / "jobs.json"
 TRIES = 5  # of ours in one round; the others take seconds
 REST = 10.0
 # The most a number may be, or the least.
@@ -45,20 +40,19 @@ Tries = dict[str, list[float]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = arguments(__doc__)
     parser.add_argument("--rest", type=float, default=REST, help="seconds to watch an idle server")
     parser.add_argument("--tools", default="", help="ours and these only; nothing is written")
     given = parser.parse_args()
+    rounds = Rounds(given.rounds, given.seed)
     only = given.tools.split(",") if given.tools else ()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         bench = Bench(Path(folder), only, given.rest)
-        found = bench.run(given.rounds, random.Random(given.seed))
-    report = {**summary(found, given.rounds, given.seed), "left_out": bench.left_out}
+        found = bench.run(rounds)
+    report = {**summary(found), "left_out": bench.left_out}
     if not given.tools:
-        RESULT.parent.mkdir(exist_ok=True)
-        RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        what = "median seconds from submit to the first line of a trivial script, and what of ours"
+        written("jobs", f"{what} is bound by a bar", rounds, **report)
     for row, values in report["seconds_to_first_line"].items():
         print(f"{row:10}", *(f"{name} {value:.3f} s" for name, value in values.items()), sep="  ")
     for name, ours in report["ours"].items():
@@ -75,17 +69,16 @@ class Bench:
         self.left_out: list[str] = []
         self._tries: dict[str, Tries] = {name: {} for name in ("program", "command", "ours")}
 
-    def run(self, rounds: int, chance: random.Random) -> dict[str, Tries]:
+    def run(self, rounds: Rounds) -> dict[str, Tries]:
         """Return what was measured, by kind and by name."""
-        loads = self._tries["load"] = {"load": list[float]()}
         try:
             for tool in list(self._tools):
                 self._get_ready(tool)
             script = self._tools[0].folder / "first.py"
             with job_server.many_known(self._folder, script) as client:
-                for _ in range(rounds):
-                    loads["load"].append(round(os.getloadavg()[0], 2))
-                    self._round(chance)
+                for turns in rounds.turns(self._everybody()):
+                    for turn in turns:
+                        turn()
                     self._add("ours", "page_seconds", job_server.list_seconds(client))
                     shot = job_server.measure(self._folder, script, self._rest)
                     for name in shot.keys() & BARS.keys():
@@ -108,18 +101,15 @@ class Bench:
             self._tools.remove(tool)
             self.left_out.append(tool.name)
 
-    def _round(self, chance: random.Random) -> None:
-        """Everybody in turn, however they are started."""
+    def _everybody(self) -> list[Callable[[], None]]:
+        """Return what is done in a round: each tool's tries, however they are started."""
         ours = self._tools[0]
         turns: list[Callable[[], None]] = []
         for tool in self._tools:
             tries = TRIES if tool is ours else 1
-            turns += [lambda tool=tool: self._program(tool)] * tries
-            turns += [lambda tool=tool: self._command(tool)] * tries if tool.command else []
-        turns += [lambda: self._bare(ours)] * TRIES
-        chance.shuffle(turns)
-        for turn in turns:
-            turn()
+            turns += [partial(self._program, tool)] * tries
+            turns += [partial(self._command, tool)] * tries if tool.command else []
+        return turns + [partial(self._bare, ours)] * TRIES
 
     def _program(self, tool: Tool) -> None:
         self._add("program", tool.name, tool.by_program())
@@ -149,7 +139,7 @@ class Bench:
         self._tries[kind].setdefault(name, []).append(round(value, 4))
 
 
-def summary(found: dict[str, Tries], rounds: int, seed: int) -> dict[str, Any]:
+def summary(found: dict[str, Tries]) -> dict[str, Any]:
     """Return the report: medians, what ours may be, and whether it is."""
     middle = {
         kind: {name: round(statistics.median(tries), 4) for name, tries in found[kind].items()}
@@ -175,23 +165,14 @@ def summary(found: dict[str, Tries], rounds: int, seed: int) -> dict[str, Any]:
         if name not in (OURS, PYTHON)
     )
     return {
-        "what": "median seconds from submit to the first line of a trivial script, and what of ours"
-        " is bound by a bar",
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "commit": commit(),
-        "seed": seed,
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
-        "load": found["load"]["load"],  # of the machine when each round began
         "peers": list(VERSIONS.values()),
-        "rounds": rounds,
         "known_jobs": job_server.KNOWN,
         "jobs_at_once": job_server.AT_ONCE,
         "seconds_to_first_line": {kind: middle[kind] for kind in ("program", "command")},
         "ours": ours,
         "below_every_peer": below,
         "held": below and all(row["held"] for row in ours.values()),
-        "tries": {kind: found[kind] for kind in ("program", "command", "ours")},
+        "tries": found,
     }
 
 

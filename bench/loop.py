@@ -9,20 +9,19 @@ MLP is nearly all overhead; ResNet-20 nearly none, and must not become slower.
 On a machine with other work, ``chrt -f 5`` before it gives it the processors first.
 """
 
-import argparse
-import json
 import os
-import platform
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from reports import Rounds, arguments, written
 
 import danlu_runtime
 
-RESULT = Path(__file__).parent / "results" / "loop.json"
 STARTUP = Path(danlu_runtime.__file__).with_name("startup")
 # Who must be how much faster than whom. The first four are steps and nothing else: no line, no
 # summary, no checkpoint. What is above their ratios nobody reaches.
@@ -42,13 +41,12 @@ BARS = [
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    given = arguments(__doc__).parse_args()
+    rounds = Rounds(given.rounds, given.seed)
     with tempfile.TemporaryDirectory() as tempfile.tempdir:  # every training leaves a folder
         taken = measure(rounds)
     seconds = {name: statistics.median(each) for name, each in taken.items()}
-    ratios = [
+    ratios: list[dict[str, Any]] = [
         {
             "what": what,
             "beside": beside,
@@ -58,22 +56,17 @@ def main() -> int:
         }
         for what, beside, bar in BARS
     ]
-    report = {
-        "what": "steps a second, median of the rounds, all in turns in one process",
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
-        "load": round(os.getloadavg()[1], 1),
-        "real_time": os.sched_getscheduler(0) == os.SCHED_FIFO,
-        "rounds": rounds,
-        "steps_a_second": {name: round(1 / each, 1) for name, each in seconds.items()},
-        "ratios": ratios,
-        "microseconds_a_step": {
+    written(
+        "loop",
+        "steps a second, median of the rounds, all in turns in one process",
+        rounds,
+        real_time=os.sched_getscheduler(0) == os.SCHED_FIFO,
+        steps_a_second={name: round(1 / each, 1) for name, each in seconds.items()},
+        ratios=ratios,
+        microseconds_a_step={
             name: [round(each * 1e6) for each in every] for name, every in taken.items()
         },
-    }
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    )
     for name, each in seconds.items():
         print(f"{name:44} {1 / each:8.1f} steps/s")
     for row in ratios:
@@ -81,13 +74,13 @@ def main() -> int:
     return 0 if all(row["ratio"] >= (row["bar"] or 0) for row in ratios) else 1
 
 
-def measure(rounds: int) -> dict[str, list[float]]:
+def measure(rounds: Rounds) -> dict[str, list[float]]:
     """Return the seconds of one step of everybody, in each round."""
-    taken: dict[str, list[float]] = {}
     everybody = _everybody()
-    for _ in range(rounds):
-        for name, step_seconds in everybody.items():
-            taken.setdefault(name, []).append(step_seconds())
+    taken: dict[str, list[float]] = {name: [] for name in everybody}
+    for turns in rounds.turns(everybody):
+        for name in turns:
+            taken[name].append(everybody[name]())
     return taken
 
 

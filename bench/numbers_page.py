@@ -1,6 +1,7 @@
-"""Puts what was measured into the pages: every table and the chart of docs/design/numbers.
+"""Puts what was measured into the pages: every table and the chart of docs/design/numbers, and
+the tables of speed in the guides.
 
-python bench/numbers_page.py     writes the two pages and the chart
+python bench/numbers_page.py     writes the pages, in both languages, and the chart
 """
 
 import json
@@ -11,22 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from plot import bars
+from reports import RESULTS
 from tables import TABLES
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "bench" / "results"
-PAGES = {
-    "en": ROOT / "docs" / "design" / "numbers.md",
-    "zh": ROOT / "docs" / "design" / "numbers.zh-CN.md",
-}
-CHART = ROOT / "docs" / "design" / "numbers-jobs.svg"
+DOCS = ROOT / "docs"
+PAGES = ("design/numbers", "guides/mox-run", "guides/stores")
+ENDINGS = {"en": ".md", "zh": ".zh-CN.md"}
+CHART = DOCS / "design" / "numbers-jobs.svg"
 WORDS = Path(__file__).with_name("numbers_page")  # .en.json, .zh.json: what the tables say
 _PLACE = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> int:
-    for lang, page in PAGES.items():
-        page.write_text(filled(page.read_text(encoding="utf-8"), lang), encoding="utf-8")
+    for lang, ending in ENDINGS.items():
+        for page in PAGES:
+            path = DOCS / f"{page}{ending}"
+            path.write_text(filled(path.read_text(encoding="utf-8"), lang), encoding="utf-8")
     drawn = chart()
     if drawn:
         CHART.write_text(drawn, encoding="utf-8")
@@ -80,18 +82,22 @@ def _section(name: str, report: Mapping[str, Any], words: Mapping[str, Any]) -> 
 
 def _measured(report: Mapping[str, Any], words: Mapping[str, Any]) -> str:
     """Say when and where, and how busy the machine was."""
-    load = report.get("load", report.get("load_average"))
-    loads = load if isinstance(load, list) else [load] if load is not None else []
-    rounds = report.get("rounds")
     told = [
         str(report["when"])[:10],
         f"Python {report['python']}",
         str(report["machine"]),
-        words["rounds"].format(rounds) if isinstance(rounds, int) else "",
-        words["load"].format(", ".join(f"{one:g}" for one in loads)) if loads else "",
-        f"`{report['commit']}`" if report.get("commit") else "",
+        words["rounds"].format(report["rounds"]),
+        words["load"].format(f"{min(report['load']):g}", f"{max(report['load']):g}"),
+        words["seed"].format(report["seed"]),
+        f"`{report['commit']}`",
+        *(f"`{name.replace('==', ' ')}`" for name in _others(report)),
     ]
-    return f"{words['measured']} {', '.join(filter(None, told))}."
+    return f"{words['measured']} {', '.join(told)}."
+
+
+def _others(report: Mapping[str, Any]) -> list[str]:
+    """Return whose programs were measured beside ours, with their versions."""
+    return [*([report["service"]] if "service" in report else []), *report.get("peers", [])]
 
 
 if __name__ == "__main__":

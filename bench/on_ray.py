@@ -7,11 +7,8 @@ inside. Not named ray.py: every script beside it would import that one for Ray.
     python bench/on_ray.py [--rounds 5]     writes bench/results/on_ray.json
 """
 
-import argparse
 import json
 import os
-import platform
-import random
 import re
 import statistics
 import subprocess
@@ -24,12 +21,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from environments import commit
+from reports import Rounds, arguments, written
 
 from danlu.testing.s3_server import serve
 from danlu.testing.s3_service import ACCESS, SECRET, SmallS3
 
-RESULT = Path(__file__).parent / "results" / "on_ray.json"
 BIN = Path(sys.executable).parent
 PATIENCE = 120.0
 BAR = 1.0  # the most of ours to theirs, of the sum of what is waited for
@@ -49,24 +45,21 @@ Tries = dict[str, dict[str, list[float]]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    given = arguments(__doc__).parse_args()
+    rounds = Rounds(given.rounds, given.seed)
     tries: Tries = {"danlu": {}, "ray job submit": {}}
-    loads = []
-    chance = random.Random(given.seed)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, cluster(Path(folder)) as site:
         for name in tries:
             site.prepare(name)
-        for _ in range(given.rounds):
-            loads.append(round(os.getloadavg()[0], 2))
-            for name in chance.sample(list(tries), len(tries)):
+        for turns in rounds.turns(tries):
+            for name in turns:
                 for what, seconds in site.run(name).items():
                     tries[name].setdefault(what, []).append(round(seconds, 4))
-    report = summary(tries, loads, given.seed)
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    what = (
+        "median seconds of a trivial script on one Ray cluster: from the command to its first"
+        " line, its loop, and from its last line until the command returned"
+    )
+    report = written("on_ray", what, rounds, ray=version("ray"), **summary(tries))
     for name, values in report["seconds"].items():
         print(f"{name:15}", *(f"{what} {value:.3f} s" for what, value in values.items()), sep="  ")
     print("ours to theirs:", report["ratio"])
@@ -146,8 +139,8 @@ def cluster(folder: Path) -> Iterator[Site]:
             subprocess.run([BIN / "danlu", "down"], env=env, check=True)
 
 
-def summary(tries: Tries, loads: list[float], seed: int) -> dict[str, Any]:
-    """Return the report: medians, and ours as parts of theirs."""
+def summary(tries: Tries) -> dict[str, Any]:
+    """Return medians, and ours as parts of theirs."""
     middle = {
         name: {what: round(statistics.median(found), 4) for what, found in values.items()}
         for name, values in tries.items()
@@ -157,16 +150,6 @@ def summary(tries: Tries, loads: list[float], seed: int) -> dict[str, Any]:
     theirs = middle["ray job submit"]
     ratio = {what: round(value / theirs[what], 3) for what, value in middle["danlu"].items()}
     return {
-        "what": "median seconds of a trivial script on one Ray cluster: from the command to its"
-        " first line, its loop, and from its last line until the command returned",
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "commit": commit(),
-        "seed": seed,
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
-        "ray": version("ray"),
-        "rounds": len(loads),
-        "load": loads,  # of the machine when each round began
         "seconds": middle,
         "ratio": ratio,
         "bar": BAR,

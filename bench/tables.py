@@ -55,6 +55,24 @@ def _loop(report: Report, say: Say) -> Iterable[Row]:
         yield [f"`{row['what']}`", f"`{row['beside']}`", f"{row['ratio']:.2f}", *judged]
 
 
+def _speeds(report: Report, say: Say) -> Iterable[Row]:
+    """Of the loops that people write, and of ours; how steps are fused within is no loop."""
+    speeds = report["steps_a_second"]
+    for name, speed in speeds.items():
+        if "fused" not in name and not name.startswith("ResNet-20"):
+            yield [f"`{name}`", f"{speed:.1f}", str(speeds.get(f"ResNet-20: {name}", "-"))]
+
+
+def _tools(report: Report, say: Say) -> Iterable[Row]:
+    """The versions of what they are stand below: they belong to the numbers."""
+    best = [cell["best"] for cell in report["cells"].values()]
+    for name in best[0]:
+        yield [
+            say(name) if say(name) != name else f"`{name}`",
+            *(f"{row[name]:.2f}" for row in best),
+        ]
+
+
 def _stores(report: Report, say: Say) -> Iterable[Row]:
     for cell, row in report["cells"].items():
         best = row["best"]
@@ -99,8 +117,11 @@ TABLES: Mapping[str, tuple[str, Callable[[Report, Say], Iterable[Row]]]] = {
     "on_ray": ("on_ray", _on_ray),
     "imports": ("imports", _imports),
     "loop": ("loop", _loop),
+    "speeds": ("loop", _speeds),
     "images": ("images", _images),
     "stores": ("stores", _stores),
+    "tools": ("stores", _tools),
     "tffs": ("tffs", _tffs),
     "steps": ("steps", _steps),
+    "flood": ("flood", _warm),
 }

@@ -7,10 +7,7 @@ at most 1.3 times the time. Both in turns, the best of the rounds counts.
     python bench/tffs.py [--rounds 5] [--megabytes 256]     writes bench/results/tffs.json
 """
 
-import argparse
-import json
 import os
-import platform
 import shutil
 import sys
 import tempfile
@@ -19,40 +16,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from reports import Rounds, arguments, written
+
 READ_BAR, SAVE_BAR = 0.8, 1.3
-RESULT = Path(__file__).parent / "results" / "tffs.json"
 RECORD = 10_000  # bytes
 FILES = 4
 STORE = "obs://bench"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = arguments(__doc__)
     parser.add_argument("--megabytes", type=int, default=256)
     given = parser.parse_args()
+    rounds = Rounds(given.rounds, given.seed)
     with tempfile.TemporaryDirectory() as folder:
         os.environ.update(
             TF_CPP_MIN_LOG_LEVEL="2", CUDA_VISIBLE_DEVICES="", DANLU_HOME=f"{folder}/home"
         )
-        rows = measure(Path(folder), given.rounds, given.megabytes)
-    report = {
-        "what": "seconds, best of the rounds; the embedded store beside a folder of the same disk",
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
-        "rounds": given.rounds,
-        "megabytes": given.megabytes,
-        **rows,
-    }
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        rows = measure(Path(folder), rounds, given.megabytes)
+    what = "seconds, best of the rounds; the embedded store beside a folder of the same disk"
+    written("tffs", what, rounds, megabytes=given.megabytes, **rows)
     for name in ("read", "save"):
         print(f"{name}: {rows[name]['ratio']:.2f} (bar {rows[name]['bar']})")
     return 0 if rows["read"]["ratio"] >= READ_BAR and rows["save"]["ratio"] <= SAVE_BAR else 1
 
 
-def measure(folder: Path, rounds: int, megabytes: int) -> dict[str, dict[str, float]]:
+def measure(folder: Path, rounds: Rounds, megabytes: int) -> dict[str, dict[str, float]]:
     import tensorflow.compat.v1 as tf
 
     from danlu_runtime import tffs
@@ -62,11 +51,12 @@ def measure(folder: Path, rounds: int, megabytes: int) -> dict[str, dict[str, fl
     local = folder / "local"
     local.mkdir()
     write_records(tf, local, megabytes << 20)
-    read = best(
-        rounds,
-        {"disk": lambda: read_records(tf, str(local)), "store": lambda: read_records(tf, STORE)},
-    )
-    save = best(rounds, saving(tf, folder, megabytes << 20))
+    reading = {
+        "disk": lambda: read_records(tf, str(local)),
+        "store": lambda: read_records(tf, STORE),
+    }
+    cases = {"read": reading, "save": saving(tf, folder, megabytes << 20)}
+    read, save = best(rounds, cases).values()
     return {
         "read": {**read, "ratio": round(read["disk"] / read["store"], 3), "bar": READ_BAR},
         "save": {
@@ -77,16 +67,20 @@ def measure(folder: Path, rounds: int, megabytes: int) -> dict[str, dict[str, fl
     }
 
 
-def best(rounds: int, cases: dict[str, Callable[[], None]]) -> dict[str, float]:
-    """Return the best seconds of each case; the order is turned round by round."""
-    seconds = dict.fromkeys(cases, float("inf"))
-    for number in range(rounds):
-        for name in list(cases)[:: 1 if number % 2 else -1]:
+def best(
+    rounds: Rounds, cases: dict[str, dict[str, Callable[[], None]]]
+) -> dict[str, dict[str, float]]:
+    """Return the best seconds of each way in each case."""
+    seconds = {case: dict.fromkeys(ways, float("inf")) for case, ways in cases.items()}
+    for turns in rounds.turns([(case, way) for case, ways in cases.items() for way in ways]):
+        for case, way in turns:
             os.sync()  # the disk owes nothing of the one before
             began = time.perf_counter()
-            cases[name]()
-            seconds[name] = min(seconds[name], time.perf_counter() - began)
-    return {name: round(value, 4) for name, value in seconds.items()}
+            cases[case][way]()
+            seconds[case][way] = min(seconds[case][way], time.perf_counter() - began)
+    return {
+        case: {way: round(value, 4) for way, value in row.items()} for case, row in seconds.items()
+    }
 
 
 def write_records(tf: Any, local: Path, size: int) -> None:

@@ -7,11 +7,7 @@ round; the median of all tries counts.
     python bench/warm.py [--rounds 5]     writes bench/results/warm.json
 """
 
-import argparse
-import json
 import os
-import platform
-import random
 import statistics
 import subprocess
 import sys
@@ -21,13 +17,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from environments import commit
+from reports import Rounds, arguments, written
 
 from danlu.client import bundle, connect
 from danlu.client.background import bring_down
 from danlu.settings import load
 
-RESULT = Path(__file__).parent / "results" / "warm.json"
 COLD, WARM, PYTHON = "cold", "warm", "python"
 AT_ONCE = 4
 PATIENCE = 120.0
@@ -55,14 +50,14 @@ class Desk:
         os.environ["DANLU_WARM"] = "1" if name == WARM else "off"  # the server inherits it
         self.settings = load({"home": self.folder / "home"})
         self.client = connect(self.settings)
-        archive, _ = bundle.pack(bundle.select(self.script, self.settings))
+        with bundle.packed(bundle.select(self.script, self.settings)) as archive:
+            uri = self.client.upload_code(archive)
         self.request = {
             "dialect": "modelarts",
-            "code_dir": self.client.upload_code(archive),
+            "code_dir": uri,
             "boot_file": self.script.name,
             "framework_version": "1.15",
         }
-        archive.unlink()
 
     def run(self, count: int = 1) -> tuple[float, float]:
         """Return the seconds until all have TensorFlow, and until all have ended."""
@@ -97,15 +92,12 @@ class Desk:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    given = arguments(__doc__).parse_args()
+    rounds = Rounds(given.rounds, given.seed)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        found = measure(Path(folder), given.rounds, random.Random(given.seed))
-    report = summary(found, given.rounds, given.seed)
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        found = measure(Path(folder), rounds)
+    what = "median seconds from submit to the first line after import tensorflow"
+    report = written("warm", what, rounds, **summary(found))
     for name, value in report["medians"].items():
         print(f"{name:20} {value:8.3f}")
     for name, row in report["bars"].items():
@@ -113,7 +105,7 @@ def main() -> int:
     return 0 if report["held"] else 1
 
 
-def measure(folder: Path, rounds: int, chance: random.Random) -> dict[str, list[float]]:
+def measure(folder: Path, rounds: Rounds) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     desks = {name: Desk(folder, name) for name in (COLD, WARM)}
 
@@ -126,10 +118,8 @@ def measure(folder: Path, rounds: int, chance: random.Random) -> dict[str, list[
         began = time.monotonic()
         pid = desks[WARM].waiting()
         add("ready_seconds", time.monotonic() - began)
-        for _ in range(rounds):
-            add("load", os.getloadavg()[0])
-            turns: list[Any] = [COLD, WARM, PYTHON, (COLD, AT_ONCE), (WARM, AT_ONCE)]
-            chance.shuffle(turns)
+        everybody: list[Any] = [COLD, WARM, PYTHON, (COLD, AT_ONCE), (WARM, AT_ONCE)]
+        for turns in rounds.turns(everybody):
             for turn in turns:
                 _turn(desks, turn, add)
         add("own_megabytes", private(pid) / 1e6)
@@ -168,7 +158,7 @@ def private(pid: int) -> int:
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Private_"))
 
 
-def summary(found: dict[str, list[float]], rounds: int, seed: int) -> dict[str, Any]:
+def summary(found: dict[str, list[float]]) -> dict[str, Any]:
     medians = {name: round(statistics.median(tries), 4) for name, tries in found.items()}
     values = medians | {"cold_by_warm": round(medians["cold_seconds"] / medians["warm_seconds"], 2)}
     bars = {
@@ -180,13 +170,6 @@ def summary(found: dict[str, list[float]], rounds: int, seed: int) -> dict[str, 
         for name, bar in BARS.items()
     }
     return {
-        "what": "median seconds from submit to the first line after import tensorflow",
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "commit": commit(),
-        "seed": seed,
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
-        "rounds": rounds,
         "medians": medians,
         "bars": bars,
         "held": all(row["held"] for row in bars.values()),

