@@ -22,6 +22,7 @@ from job_peers import OURS, PYTHON, VERSIONS, Tool, tools
 from reports import Rounds, arguments, written
 
 TRIES = 5  # of ours in one round; the others take seconds
+CALM = 0.3  # seconds before every try: what one tool leaves to be done is no burden of the next
 REST = 10.0
 # The most a number may be, or the least.
 BARS = {
@@ -78,6 +79,7 @@ class Bench:
             with job_server.many_known(self._folder, script) as client:
                 for turns in rounds.turns(self._everybody()):
                     for turn in turns:
+                        time.sleep(CALM)
                         turn()
                     self._add("ours", "page_seconds", job_server.list_seconds(client))
                     shot = job_server.measure(self._folder, script, self._rest)

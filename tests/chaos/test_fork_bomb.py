@@ -84,7 +84,7 @@ def test_a_fork_bomb_is_bounded_and_the_server_answers(limit, client, upload, me
     left = len(list(marked(f"{job}/")))
     measured(
         "F11",
-        limit=limit,
+        allowed=limit,
         left=left,
         p99_before_ms=round(before, 1),
         p99_during_ms=round(during, 1),
