@@ -78,7 +78,16 @@ def _stores(report: Report, say: Say) -> Iterable[Row]:
         best = row["best"]
         ours = [f"{best[name]:.2f}" for name in ("danlu store cp", "danlu job")]
         other = f"{best[row['fastest']]:.2f} (`{row['fastest']}`)"
-        yield [say(cell), *ours, other, _mark(row["held"])]
+        held = all(ratio <= row["bar"] for ratio in row["ratio"].values())
+        yield [say(cell), *ours, other, _mark(held), _beside_boto3(row)]
+
+
+def _beside_boto3(row: Mapping[str, Any]) -> str:
+    """How many times as fast, where a bar is about that: for many small files."""
+    if "boto3" not in row:
+        return "-"
+    slowest = min(row["boto3"].values())
+    return f"{slowest:.1f} {_mark(slowest >= row['boto3_bar'])}"
 
 
 def _tffs(report: Report, say: Say) -> Iterable[Row]:
