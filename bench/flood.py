@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from flood_script import KINDS, SINKS
-from reports import Rounds, arguments, written
+from reports import Rounds, arguments, judged, written
 
 from danlu.client import bundle, connect
 from danlu.client.api import Client
@@ -125,10 +125,7 @@ def summary(found: dict[str, list[float]]) -> dict[str, Any]:
         kind, _, other = name.partition("_by_")
         if other:
             values[name] = medians[f"{kind}_job"] / medians[f"{kind}_{other}"]
-    bars = {
-        name: {"value": round(values[name], 3), "bar": bar, "held": values[name] <= bar}
-        for name, bar in BARS.items()
-    }
+    bars = judged(values, BARS)
     return {
         "medians": medians,
         "bars": bars,

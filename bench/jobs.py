@@ -19,7 +19,7 @@ from typing import Any
 
 import job_server
 from job_peers import OURS, PYTHON, VERSIONS, Tool, tools
-from reports import Rounds, arguments, written
+from reports import Rounds, arguments, judged, written
 
 TRIES = 5  # of ours in one round; the others take seconds
 CALM = 0.3  # seconds before every try: what one tool leaves to be done is no burden of the next
@@ -152,14 +152,7 @@ def summary(found: dict[str, Tries]) -> dict[str, Any]:
         "program_pythons": round(middle["program"][OURS] / middle["program"][PYTHON], 2),
         "command_seconds": middle["command"][OURS],
     }
-    ours = {
-        name: {
-            "value": values[name],
-            "bar": bar,
-            "held": values[name] >= bar if name in AT_LEAST else values[name] <= bar,
-        }
-        for name, bar in BARS.items()
-    }
+    ours = judged(values, BARS, AT_LEAST)
     below = all(
         middle[kind][OURS] < value
         for kind in ("program", "command")

@@ -7,7 +7,7 @@ import platform
 import random
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,6 +60,21 @@ def written(name: str, what: str, rounds: Rounds, **found: Any) -> dict[str, Any
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return report
+
+
+def judged(
+    values: Mapping[str, float], bars: Mapping[str, float], at_least: Container[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """Return of each value that is bound by a bar whether that is held: the most it may be, of
+    those in ``at_least`` the least."""
+    return {
+        name: {
+            "value": round(values[name], 4),
+            "bar": bar,
+            "held": values[name] >= bar if name in at_least else values[name] <= bar,
+        }
+        for name, bar in bars.items()
+    }
 
 
 def commit() -> str:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reports import Rounds, arguments, written
+from reports import Rounds, arguments, judged, written
 
 from danlu.client import bundle, connect
 from danlu.client.background import bring_down
@@ -161,14 +161,7 @@ def private(pid: int) -> int:
 def summary(found: dict[str, list[float]]) -> dict[str, Any]:
     medians = {name: round(statistics.median(tries), 4) for name, tries in found.items()}
     values = medians | {"cold_by_warm": round(medians["cold_seconds"] / medians["warm_seconds"], 2)}
-    bars = {
-        name: {
-            "value": values[name],
-            "bar": bar,
-            "held": values[name] >= bar if name in AT_LEAST else values[name] <= bar,
-        }
-        for name, bar in BARS.items()
-    }
+    bars = judged(values, BARS, AT_LEAST)
     return {
         "medians": medians,
         "bars": bars,
