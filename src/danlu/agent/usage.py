@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from danlu.agent.tcp_bytes import bytes_by_inode
+from danlu.taskdir.process import stat_of
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -29,12 +30,7 @@ def usage_of(pids: Iterable[int]) -> Usage:
 
 def _ticks(pid: int) -> int:
     """Return processor time, that of children that have ended included."""
-    try:
-        # The name, in parentheses, may hold blanks and parentheses itself.
-        fields = _read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()
-        return sum(int(field) for field in fields[11:15])
-    except (OSError, IndexError, ValueError):
-        return 0
+    return sum(map(int, stat_of(pid)[11:15]))
 
 
 def _read_and_written(pid: int) -> int:

@@ -32,14 +32,21 @@ class Seen(NamedTuple):
     began: int
 
 
-def look_at(pid: int) -> Seen | None:
-    """Return what the kernel says of a process; None when it is gone or a zombie."""
+def stat_of(pid: int) -> list[bytes]:
+    """Return the fields of ``/proc/<pid>/stat`` from the state on; empty when it is gone."""
     try:
         # The name, in parentheses, may hold blanks and parentheses itself.
-        fields = _read(f"/proc/{pid}/stat").rsplit(b")", 1)[1].split()
+        return _read(f"/proc/{pid}/stat").rsplit(b")", 1)[1].split()
     except (OSError, IndexError):
+        return []
+
+
+def look_at(pid: int) -> Seen | None:
+    """Return what the kernel says of a process; None when it is gone or a zombie."""
+    fields = stat_of(pid)
+    if not fields or fields[0] in (b"Z", b"X"):
         return None
-    return None if fields[0] in (b"Z", b"X") else Seen(int(fields[1]), int(fields[19]))
+    return Seen(int(fields[1]), int(fields[19]))
 
 
 def running() -> dict[int, Seen]:
