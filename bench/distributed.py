@@ -1,6 +1,6 @@
 """How soon a cluster trains: two ps and two workers through Danlu, beside the same by hand.
 
-One script, in turns. By hand four processes are started at once and told their ports; through
+One script, in turns. By hand four processes are started at once with their ports; through
 Danlu it is ``danlu run --nodes 2`` with a server that is up, once as it is and once "cold": with
 no process that has TensorFlow loaded already. From the start to the first global step, and until
 every worker has made one; the median of the rounds counts. TensorFlow's own workers look every
@@ -28,11 +28,11 @@ BAR = 1.2  # times the first global step by hand, cold
 SCRIPT = Path(__file__).parent / "peers" / "between_graph.py"
 DANLU = Path(sys.executable).with_name("danlu")
 WORKERS = 2
-PATIENCE = 300.0
+TIMEOUT = 300.0
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": ""}
 
 OURS, COLD, HAND = "danlu", "danlu, cold", "by hand"
-Seconds = dict[str, float]  # to the first global step, and to everybody's
+Seconds = dict[str, float]  # to the first global step, and to that of every worker
 
 
 def main() -> int:
@@ -147,7 +147,7 @@ def by_hand(moments: Path) -> Seconds:
 def wait(moments: Path, began: float) -> Seconds:
     """Return how long it took, once every worker has made a step."""
     files = [moments / f"worker-{index}" for index in range(WORKERS)]
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not all(file.exists() for file in files):
         if time.monotonic() > end:
             raise TimeoutError(f"the cluster of {moments.name!r} does not train")

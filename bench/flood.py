@@ -1,10 +1,10 @@
-"""What its own words cost a trainer: the loop of a job beside the same with no log at all.
+"""The cost of log output: the loop of a job compared with the same loop without output.
 
 A normal training, a line at each step of some milliseconds of every core, is compared with one
 whose output goes to /dev/null. One that floods (lines, one long line, bars that draw themselves
-again) is compared with one whose output ``cat`` writes to a file: whoever keeps what a program
-says reads it from a pipe. Turn by turn within one process, while somebody follows the log; the
-medians count. Then: the last lines of that log, and what the server grew by.
+again) is compared with one whose output ``cat`` writes to a file: any tool that
+stores output reads it from a pipe. Turn by turn within one process, while a client follows the
+log; the medians count. Then: the last lines of that log, and what the server grew by.
 
     python bench/flood.py [--rounds 5]     writes bench/results/flood.json
 """
@@ -61,14 +61,12 @@ def measure(folder: Path, rounds: Rounds) -> dict[str, list[float]]:
     settings = load({"home": folder / "home"})
     client = connect(settings)
     found: dict[str, list[float]] = {}
-    everybody = [
-        f"{kind}:{sink}" for kind in KINDS for sink in SINKS for _ in range(TURNS.get(kind, 1))
-    ]
+    ways = [f"{kind}:{sink}" for kind in KINDS for sink in SINKS for _ in range(TURNS.get(kind, 1))]
     try:
         before = memory(settings, "VmRSS")
-        for turns in rounds.turns(everybody):
+        for turns in rounds.turns(ways):
             job = run(client, settings, turns, folder)
-            for turn, tries in told(folder).items():
+            for turn, tries in times_of(folder).items():
                 found.setdefault(turn.replace(":", "_"), []).extend(tries)
             found.setdefault("tail_seconds", []).extend(tail(client, job) for _ in range(TAILS))
         found["server_grew_megabytes"] = [(memory(settings, "VmHWM") - before) / 1e6]
@@ -79,7 +77,7 @@ def measure(folder: Path, rounds: Rounds) -> dict[str, list[float]]:
 
 
 def run(client: Client, settings: Settings, turns: Sequence[str], folder: Path) -> str:
-    """Run the trainer, and follow what it says meanwhile, as people do."""
+    """Run the trainer while a client follows its log."""
     with bundle.packed(bundle.select(SCRIPT, settings)) as archive:
         code = client.upload_code(archive)
     request = {
@@ -96,8 +94,8 @@ def run(client: Client, settings: Settings, turns: Sequence[str], folder: Path) 
     return job
 
 
-def told(folder: Path) -> Mapping[str, Sequence[float]]:
-    found: dict[str, list[float]] = json.loads((folder / "told.json").read_text(encoding="utf-8"))
+def times_of(folder: Path) -> Mapping[str, Sequence[float]]:
+    found: dict[str, list[float]] = json.loads((folder / "times.json").read_text(encoding="utf-8"))
     return found
 
 
@@ -114,7 +112,7 @@ def memory(settings: Settings, field: str) -> int:
     status = Path(f"/proc/{server['pid']}/status").read_text()
     found = re.search(rf"{field}:\s+(\d+) kB", status)
     if found is None:
-        raise RuntimeError(f"The server tells no {field}.")
+        raise RuntimeError(f"The server reports no {field}.")
     return int(found[1]) << 10
 
 

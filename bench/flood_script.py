@@ -1,10 +1,10 @@
-"""What ``flood.py`` runs as a job: a trainer that says much, and what its words cost it.
+"""What ``flood.py`` runs as a job: a trainer with much output, and the time that it costs.
 
 Standard output is turned in this one process, from turn to turn: to the pipe of the job, to
 /dev/null, to a file, to ``cat`` that writes a file. So the same loop on the same machine is
 compared with itself.
 
-    --turns=steps:job,lines:cat,... --folder=DIR     writes DIR/told.json
+    --turns=steps:job,lines:cat,... --folder=DIR     writes DIR/times.json
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SINKS = ("job", "null", "file", "cat")
-CALM = 0.2  # seconds between two turns, for whoever still reads the last one
+CALM = 0.2  # seconds between two turns, so that readers can finish
 STEPS = 50
 LINES = 100_000
 MEGABYTES = 100
@@ -107,9 +107,9 @@ def main() -> None:
     for turn in given["turns"].split(","):
         kind, sink = turn.split(":")
         found.setdefault(turn, []).append(round(seconds(kind, sink, folder), 5))
-    half = folder / "told.half"
+    half = folder / "times.half"
     half.write_text(json.dumps(found), encoding="utf-8")
-    half.replace(folder / "told.json")
+    half.replace(folder / "times.json")
 
 
 if __name__ == "__main__":

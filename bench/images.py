@@ -2,10 +2,10 @@
 
 Both read, decode, resize and batch the same JPEG files; the one as ``input_fn`` of the manual
 (section 3.1), batched by ``mox.run``'s own pipeline, the other in one parallel map. They take
-turns in one process. Processor time of an image is told too: it does not depend on what else the
+turns in one process. CPU time of an image is reported too: it does not depend on what else the
 machine does, and decides nothing. The bar is as many images per second, in the middle round. Most
 of the time goes into decoding, which both do alike: rounds on a machine that has other work decide
-by chance, so the load is told as well.
+by chance, so the load is reported as well.
 
     python bench/images.py [--rounds 5]     writes bench/results/images.json
 """

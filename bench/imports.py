@@ -1,4 +1,4 @@
-"""CPU time of what everybody waits for, beside a bare Python in the same run.
+"""CPU time of common imports and commands, compared with a bare Python in the same run.
 
 Each command is a fresh process with compiled bytecode. Commands take turns, so that a slow moment
 of the machine meets all of them, and the best of many rounds counts: what is left is the work.

@@ -1,4 +1,4 @@
-"""Who starts jobs beside us: a program that waits for its word, and the tool's own command."""
+"""Other tools that start jobs: by a program that waits for a line, and by their command."""
 
 import json
 import os
@@ -23,10 +23,10 @@ VERSIONS = {
 FIRST = """import time
 
 first = time.monotonic()
-with open({told!r}, "w") as file:
+with open({report!r}, "w") as file:
     file.write(repr(first))
 last = time.monotonic()
-with open({told!r}, "a") as file:
+with open({report!r}, "a") as file:
     file.write(" " + repr(last))
 """
 FLOW = """from metaflow import FlowSpec, step
@@ -52,7 +52,7 @@ def write_scripts(folder: Path) -> None:
     """Write what is run: its first line is the moment that counts."""
     folder.mkdir()
     script = folder / "first.py"
-    script.write_text(FIRST.format(told=str(folder / "told")))
+    script.write_text(FIRST.format(report=str(folder / "moments")))
     (folder / "flow.py").write_text(FLOW.format(script=str(script)))
     project = 'name: first\nentry_points:\n  main:\n    command: "python first.py"\n'
     (folder / "MLproject").write_text(project)
@@ -92,10 +92,10 @@ class Tool:
         return self.moments()[0] - began
 
     def moments(self) -> tuple[float, float]:
-        """Return when the script began and ended; what is told is taken away."""
-        told = self.folder / "told"
-        first, last = map(float, told.read_text().split())
-        told.unlink()
+        """Return when the script began and ended; the report is removed."""
+        report = self.folder / "moments"
+        first, last = map(float, report.read_text().split())
+        report.unlink()
         return first, last
 
     def close(self) -> None:

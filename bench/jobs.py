@@ -77,7 +77,7 @@ class Bench:
                 self._get_ready(tool)
             script = self._tools[0].folder / "first.py"
             with job_server.many_known(self._folder, script) as client:
-                for turns in rounds.turns(self._everybody()):
+                for turns in rounds.turns(self._ways()):
                     for turn in turns:
                         time.sleep(CALM)
                         turn()
@@ -92,7 +92,7 @@ class Bench:
         return self._tries
 
     def _get_ready(self, tool: Tool) -> None:
-        """Start a tool and its first job, which is not counted; who cannot is left out."""
+        """Start a tool and its first job, which is not counted; a tool that fails is left out."""
         try:
             tool.start()
             tool.by_program()
@@ -103,7 +103,7 @@ class Bench:
             self._tools.remove(tool)
             self.left_out.append(tool.name)
 
-    def _everybody(self) -> list[Callable[[], None]]:
+    def _ways(self) -> list[Callable[[], None]]:
         """Return what is done in a round: each tool's tries, however they are started."""
         ours = self._tools[0]
         turns: list[Callable[[], None]] = []

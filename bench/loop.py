@@ -1,8 +1,8 @@
 """How fast fused steps are, beside the loops people write: in turns, in one process.
 
-A step's time is the median of the rounds. Every round is kept, and the ratio of the best ones told
-beside: where two processors are two threads of one core for a while, rounds are of two kinds. The
-MLP is nearly all overhead; ResNet-20 nearly none, and must not become slower.
+A step's time is the median of the rounds. Every round is kept, and the ratio of the best ones is
+also reported: where two processors are two threads of one core for a while, rounds are of two
+kinds. The MLP is nearly all overhead; ResNet-20 nearly none, and must not become slower.
 
     python bench/loop.py [--rounds 5]     writes bench/results/loop.json
 
@@ -23,8 +23,8 @@ from reports import Rounds, arguments, written
 import danlu_runtime
 
 STARTUP = Path(danlu_runtime.__file__).with_name("startup")
-# Who must be how much faster than whom. The first four are steps and nothing else: no line, no
-# summary, no checkpoint. What is above their ratios nobody reaches.
+# The required ratios. The first four are steps and nothing else: no line, no
+# summary, no checkpoint. Higher ratios are not reachable.
 BARS = [
     ("fused, 100 steps a call", "run([op, loss])", None),
     ("fused, 100 steps a call", "tf.estimator", None),
@@ -75,16 +75,16 @@ def main() -> int:
 
 
 def measure(rounds: Rounds) -> dict[str, list[float]]:
-    """Return the seconds of one step of everybody, in each round."""
-    everybody = _everybody()
-    taken: dict[str, list[float]] = {name: [] for name in everybody}
-    for turns in rounds.turns(everybody):
+    """Return the seconds of one step for each way, in each round."""
+    ways = _ways()
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for turns in rounds.turns(ways):
         for name in turns:
-            taken[name].append(everybody[name]())
+            taken[name].append(ways[name]())
     return taken
 
 
-def _everybody() -> dict[str, Callable[[], float]]:
+def _ways() -> dict[str, Callable[[], float]]:
     from peers import estimators, loops, moxing
     from peers.models import MLP, RESNET
 

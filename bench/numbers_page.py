@@ -20,7 +20,7 @@ DOCS = ROOT / "docs"
 PAGES = ("design/numbers", "guides/mox-run", "guides/stores")
 ENDINGS = {"en": ".md", "zh": ".zh-CN.md"}
 CHART = DOCS / "design" / "numbers-jobs.svg"
-WORDS = Path(__file__).with_name("numbers_page")  # .en.json, .zh.json: what the tables say
+WORDS = Path(__file__).with_name("numbers_page")  # .en.json, .zh.json: the texts of the tables
 _PLACE = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -81,8 +81,8 @@ def _section(name: str, report: Mapping[str, Any], words: Mapping[str, Any]) -> 
 
 
 def _measured(report: Mapping[str, Any], words: Mapping[str, Any]) -> str:
-    """Say when and where, and how busy the machine was."""
-    told = [
+    """Return when and where it was measured, and how busy the machine was."""
+    facts = [
         str(report["when"])[:10],
         f"Python {report['python']}",
         str(report["machine"]),
@@ -92,11 +92,11 @@ def _measured(report: Mapping[str, Any], words: Mapping[str, Any]) -> str:
         f"`{report['commit']}`",
         *(f"`{name.replace('==', ' ')}`" for name in _others(report)),
     ]
-    return f"{words['measured']} {', '.join(told)}."
+    return f"{words['measured']} {', '.join(facts)}."
 
 
 def _others(report: Mapping[str, Any]) -> list[str]:
-    """Return whose programs were measured beside ours, with their versions."""
+    """Return the other tools that were measured, with their versions."""
     return [*([report["service"]] if "service" in report else []), *report.get("peers", [])]
 
 

@@ -23,11 +23,12 @@ from typing import Any
 
 from reports import Rounds, arguments, written
 
-from danlu.testing.s3_server import serve
-from danlu.testing.s3_service import ACCESS, SECRET, SmallS3
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from contracts.s3_server import ACCESS, SECRET, SmallS3, serve
 
 BIN = Path(sys.executable).parent
-PATIENCE = 120.0
+TIMEOUT = 120.0
 BAR = 1.0  # the most of ours to theirs, of the sum of what is waited for
 SCRIPT = """
 import json, os, sys, time
@@ -88,7 +89,7 @@ class Site:
 
     def prepare(self, name: str) -> None:
         """Run it once, not counted: fills caches, compiles; a cluster just begun may refuse it."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while True:
             try:
                 self.run(name)

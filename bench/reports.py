@@ -19,7 +19,7 @@ _MEASURED = ("src", "bench", "requirements", ":!bench/results")
 
 
 class Rounds:
-    """So many rounds, everybody's turn in each by chance; how busy the machine was is kept."""
+    """Rounds in which each entry runs once, in random order; records how busy the machine was."""
 
     def __init__(self, count: int, seed: int) -> None:
         self.count = count
@@ -27,17 +27,17 @@ class Rounds:
         self.loads: list[float] = []
         self._chance = random.Random(seed)
 
-    def turns(self, everybody: Iterable[Turn]) -> Iterator[list[Turn]]:
-        """Yield everybody once a round, in another order each time."""
-        known = list(everybody)
+    def turns(self, entries: Iterable[Turn]) -> Iterator[list[Turn]]:
+        """Yield every entry once a round, in a new order each time."""
+        known = list(entries)
         for _ in range(self.count):
             self.loads.append(round(os.getloadavg()[0], 2))
             yield self._chance.sample(known, len(known))
 
 
-def arguments(told: str, rounds: int = 5) -> argparse.ArgumentParser:
-    """Return what every bench can be told: how many rounds, and the seed of their order."""
-    parser = argparse.ArgumentParser(description=told.splitlines()[0])
+def arguments(description: str, rounds: int = 5) -> argparse.ArgumentParser:
+    """Return the options of every bench: the number of rounds and the seed of their order."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--seed", type=int, default=0)
     return parser

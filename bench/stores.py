@@ -2,7 +2,8 @@
 
 2,000 files of 64 KB, and one of 1 GB, up and down, to one SeaweedFS on this machine. A time is that
 of a whole process. In each of the four at most 1.2 times the fastest other tool's time, and small
-files 5 times as fast as boto3. In turns, the best of the rounds counts.
+files 5 times as fast as boto3. In turns, the best of the rounds counts. ``danlu threads`` is our
+client without its multiplexer: it may go if small files stay within 1.2 times of rclone without it.
 
     python bench/stores.py [--rounds 5] [--tools rclone,boto3]     writes bench/results/stores.json
 """
@@ -24,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from environments import CACHE
 from reports import Rounds, arguments, written
-from store_peers import ENVIRONMENTS, OURS, Command, Copy, environment, tools
+from store_peers import ENVIRONMENTS, OURS, THREADS, Command, Copy, environment, tools
 
-from danlu.storage.s3_wire import Timeouts, Wire
+from danlu.storage.s3.http import S3Client, Timeouts
 from seaweed import Seaweed, running
 
 BAR, SMALL_BAR = 1.2, 5.0
@@ -49,17 +50,21 @@ def main() -> int:
         for seconds in bench.run(rounds, cells):
             rows = {cell: row(cell, times) for cell, times in seconds.items()}
             if not given.tools and not given.cells:
-                write(rows, rounds)  # after every round: who stops it keeps what was measured
+                write(
+                    rows, rounds
+                )  # after every round, so that an interrupted run keeps its results
     for cell, found in rows.items():
         print(cell, *(f"{name} {value:.2f}" for name, value in found["best"].items()), sep="  ")
         print(" " * len(cell), *(f"{name} {value}" for name, value in found["ratio"].items()))
+        if "threads" in found:
+            print(" " * len(cell), f"{THREADS} {found['threads']} of rclone")
     return 0 if all(found["held"] for found in rows.values()) else 1
 
 
 def row(cell: str, seconds: dict[str, list[float]]) -> dict[str, Any]:
     """Return what one cell of the table is made of."""
     best = {name: round(min(times), 3) for name, times in seconds.items()}
-    peers = {name: value for name, value in best.items() if name not in OURS}
+    peers = {name: value for name, value in best.items() if name not in (*OURS, THREADS)}
     fastest = min(peers, key=lambda name: peers[name])
     found: dict[str, Any] = {
         "seconds": {name: [round(one, 3) for one in times] for name, times in seconds.items()},
@@ -73,6 +78,8 @@ def row(cell: str, seconds: dict[str, list[float]]) -> dict[str, Any]:
         found["boto3"] = {name: round(best["boto3"] / best[name], 2) for name in OURS}
         found["boto3_bar"] = SMALL_BAR
         found["held"] &= all(times >= SMALL_BAR for times in found["boto3"].values())
+    if THREADS in best and "rclone" in best:
+        found["threads"] = round(best[THREADS] / best["rclone"], 3)
     return found
 
 
@@ -134,7 +141,7 @@ class Bench:
         print(f"{cell:12} {name:16} {took:6.2f} s", flush=True)
         if how == "up":
             check_bucket(service, "target", kind)
-            Wire(service.endpoint, "target", Timeouts()).request("DELETE")
+            S3Client(service.endpoint, "target", Timeouts()).request("DELETE")
         else:
             check_files(self.folder / kind, copy.folder)
             # Many files stay to the end: ext4 is slow to make files where some were just removed.
@@ -158,14 +165,14 @@ def make_files(folder: Path, count: int, size: int) -> None:
 
 def make_bucket(service: Seaweed, name: str) -> None:
     """Make a bucket whose volumes are there: the service makes them with the first objects."""
-    wire = Wire(service.endpoint, name, Timeouts())
+    wire = S3Client(service.endpoint, name, Timeouts())
     wire.request("PUT")
     for number in range(8):
         wire.request("PUT", f"first/{number}", body=b"x")
 
 
 def check_bucket(service: Seaweed, name: str, kind: str) -> None:
-    from danlu.storage.s3 import S3Storage
+    from danlu.storage.s3.storage import S3Storage
 
     count, size = KINDS[kind]
     sizes = [found for _, found in S3Storage(service.endpoint, name).sizes(f"{kind}/")]

@@ -25,7 +25,7 @@ from danlu.settings import load
 
 COLD, WARM, PYTHON = "cold", "warm", "python"
 AT_ONCE = 4
-PATIENCE = 120.0
+TIMEOUT = 120.0
 # The most that a number may be, or the least.
 BARS = {"warm_seconds": 1.0, "cold_by_warm": 3.0}
 AT_LEAST = {"cold_by_warm"}
@@ -43,10 +43,10 @@ class Desk:
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder / name
-        self.told = self.folder / "told"
-        self.told.mkdir(parents=True)
+        self.report = self.folder / "moments"
+        self.report.mkdir(parents=True)
         self.script = self.folder / "first.py"
-        self.script.write_text(SCRIPT.format(folder=str(self.told)), encoding="utf-8")
+        self.script.write_text(SCRIPT.format(folder=str(self.report)), encoding="utf-8")
         os.environ["DANLU_WARM"] = "1" if name == WARM else "off"  # the server inherits it
         self.settings = load({"home": self.folder / "home"})
         self.client = connect(self.settings)
@@ -66,16 +66,16 @@ class Desk:
             if self.client.wait(name)["state"] != "succeeded":
                 raise RuntimeError(f"The job {name} did not succeed.")
         ended = time.monotonic()
-        moments = [float(path.name) for path in self.told.iterdir()]
-        for path in self.told.iterdir():
+        moments = [float(path.name) for path in self.report.iterdir()]
+        for path in self.report.iterdir():
             path.unlink()
         if len(moments) != count:
-            raise RuntimeError(f"{len(moments)} of {count} scripts told when they ran.")
+            raise RuntimeError(f"{len(moments)} of {count} scripts reported when they ran.")
         return max(moments) - began, ended - began
 
     def waiting(self) -> int:
         """Return the process that waits, once it does."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not list(self.settings.home.glob("warm/*.sock")):
             if time.monotonic() > deadline:
                 raise RuntimeError(f"No process waits in {self.settings.home}.")
@@ -114,12 +114,12 @@ def measure(folder: Path, rounds: Rounds) -> dict[str, list[float]]:
 
     try:
         for desk in desks.values():
-            desk.run()  # not counted: fills caches, and wishes for a process
+            desk.run()  # not counted: fills caches, and requests a warm process
         began = time.monotonic()
         pid = desks[WARM].waiting()
         add("ready_seconds", time.monotonic() - began)
-        everybody: list[Any] = [COLD, WARM, PYTHON, (COLD, AT_ONCE), (WARM, AT_ONCE)]
-        for turns in rounds.turns(everybody):
+        ways: list[Any] = [COLD, WARM, PYTHON, (COLD, AT_ONCE), (WARM, AT_ONCE)]
+        for turns in rounds.turns(ways):
             for turn in turns:
                 _turn(desks, turn, add)
         add("own_megabytes", private(pid) / 1e6)
@@ -147,13 +147,13 @@ def bare(desk: Desk) -> float:
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "TF_USE_LEGACY_KERAS": "1"}
     command: Sequence[str] = [sys.executable, str(desk.script)]
     subprocess.run(command, env=env, check=True, stderr=subprocess.DEVNULL)
-    (path,) = desk.told.iterdir()
+    (path,) = desk.report.iterdir()
     path.unlink()
     return float(path.name) - began
 
 
 def private(pid: int) -> int:
-    """Return the bytes that this process alone has; libraries of TensorFlow are everybody's."""
+    """Return the bytes that this process alone has; libraries of TensorFlow are shared."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Private_Dirty"))
 

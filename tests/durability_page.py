@@ -79,10 +79,10 @@ def results() -> dict[str, Any]:
 def fill(text: str, known: Mapping[str, Any], *, chinese: bool) -> str:
     """Return a page with the numbers that are known."""
 
-    def say(word: str) -> str:
+    def write(word: str) -> str:
         return _CHINESE[word] if chinese else _ENGLISH.get(word, word)
 
-    tables = "\n".join(_table(fault, known, say) for fault in _faults(known))
+    tables = "\n".join(_table(fault, known, write) for fault in _faults(known))
     return _PLACE.sub(lambda found: f"{found[1]}{tables}{found[2]}", text)
 
 
@@ -90,11 +90,11 @@ def _faults(known: Mapping[str, Any]) -> list[str]:
     return sorted({key.split()[0] for key in known}, key=lambda fault: int(fault[1:]))
 
 
-def _table(fault: str, known: Mapping[str, Any], say: Callable[[str], str]) -> str:
+def _table(fault: str, known: Mapping[str, Any], write: Callable[[str], str]) -> str:
     """Return one table of a fault: a row for each kind of it that was measured."""
     rows = {key.partition(" ")[2]: known[key] for key in sorted(known) if key.split()[0] == fault}
     numbers = list(dict.fromkeys(name for row in rows.values() for name in row["numbers"]))
-    head = [say(word.replace("_", " ")) for word in (*numbers, "day", "commit", "seed")]
+    head = [write(word.replace("_", " ")) for word in (*numbers, "day", "commit", "seed")]
     lines = [[fault, *head], ["---"] * (1 + len(head))]
     lines += [_row(kind, row, numbers) for kind, row in rows.items()]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

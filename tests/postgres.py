@@ -60,11 +60,11 @@ class Postgres:
         deadline = time.monotonic() + READY
         while True:
             try:
-                return self.say("SELECT 1")
+                return self.execute("SELECT 1")
             except psycopg.OperationalError as error:
                 if self._process.poll() is not None or time.monotonic() > deadline:
-                    said = (self._folder / "log").read_text()[-2000:]
-                    raise RuntimeError(f"PostgreSQL did not get ready: {error}; {said}") from None
+                    lines = (self._folder / "log").read_text()[-2000:]
+                    raise RuntimeError(f"PostgreSQL did not get ready: {error}; {lines}") from None
                 threading.Event().wait(0.1)
 
     def stop(self) -> None:
@@ -74,7 +74,7 @@ class Postgres:
             self._process.wait()
             self._process = None
 
-    def say(self, statement: str, database: str = "postgres") -> Any:
+    def execute(self, statement: str, database: str = "postgres") -> Any:
         import psycopg
 
         with psycopg.connect(self.url(database), autocommit=True, connect_timeout=5) as connection:
@@ -85,11 +85,11 @@ class Postgres:
     def database(self) -> Iterator[str]:
         """Make an empty database; its URL."""
         name = f"test_{secrets.token_hex(4)}"
-        self.say(f"CREATE DATABASE {name}")
+        self.execute(f"CREATE DATABASE {name}")
         try:
             yield self.url(name)
         finally:
-            self.say(f"DROP DATABASE {name} WITH (FORCE)")
+            self.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def _run(self, program: str, *arguments: str) -> None:
         (self._folder / "password").write_text(PASSWORD)
@@ -106,11 +106,11 @@ class Postgres:
     def _user(self) -> dict[str, Any]:
         if os.geteuid():
             return {"cwd": self._folder}
-        nobody = pwd.getpwnam("nobody")
+        unused = pwd.getpwnam("nobody")
         return {
             "cwd": self._folder,
-            "user": nobody.pw_uid,
-            "group": nobody.pw_gid,
+            "user": unused.pw_uid,
+            "group": unused.pw_gid,
             "extra_groups": (),
         }
 

@@ -36,13 +36,13 @@ class Task:
                 self.code = os.waitstatus_to_exitcode(status)
         return self.code
 
-    def waits(self, seconds: float = 30) -> int:
+    def waits(self, seconds: float = 150) -> int:
         """Return the exit code once the process has ended."""
         until(lambda: self.poll() is not None, seconds, self)
         assert self.code is not None
         return self.code
 
-    def says(self, words: str, seconds: float = 30) -> None:
+    def wait_for_output(self, words: str, seconds: float = 150) -> None:
         """Wait for words in the log."""
         until(lambda: words in self.text or self.poll() is not None, seconds, self)
         assert words in self.text, self.text
@@ -64,7 +64,7 @@ class Site:
         self.tasks: list[Task] = []
 
     def end(self) -> None:
-        """End what is left, and print what all have said."""
+        """End all processes, and print their output."""
         for task in self.tasks:
             task.kill()
             print(f"--- {task.log.name}: exit code {task.code}\n{task.text}")
@@ -73,7 +73,7 @@ class Site:
         self, job: str, index: int, program: Callable[[], Any], *words: str, **flags: Any
     ) -> Task:
         """Start ``program`` as a process that has the flags of its place in the cluster."""
-        told = {
+        reported = {
             "job_name": job,
             "task_index": index,
             "ps_hosts": ",".join(self.ps),
@@ -82,7 +82,7 @@ class Site:
         }
         number = len(self.tasks)
         log, answer = (self.folder / f"{job}_{index}_{number}.{each}" for each in ("log", "value"))
-        argv = ["train.py", *words, *(f"--{name}={value}" for name, value in told.items())]
+        argv = ["train.py", *words, *(f"--{name}={value}" for name, value in reported.items())]
         pid = os.fork()
         if pid == 0:
             os._exit(_run(program, argv, log, answer))

@@ -1,6 +1,6 @@
-"""A Ray cluster of several nodes on this machine, and no other process's business.
+"""A Ray cluster of several nodes on this machine, separate from other clusters.
 
-Nodes have loopback addresses of their own, so that an address says which node is meant.
+Nodes have loopback addresses of their own, so that an address identifies a node.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
+from contracts.executor import eventually
 from danlu.executors.ray.access import ray_environment
-from danlu.testing.bench import eventually
 
 # Loopback, and not 127.0.0.1: Ray turns that into an address the network can reach.
 HEAD, SECOND, THIRD = "127.0.0.2", "127.0.0.3", "127.0.0.4"

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from danlu.settings import Endpoint, Secret
-from danlu.storage.s3 import S3Storage
-from danlu.storage.s3_faults import Fault, Passing
-from danlu.storage.s3_patience import Patience
-from danlu.storage.s3_wire import Timeouts, Wire
+from danlu.storage.s3.answers import S3Error, TransientS3Error
+from danlu.storage.s3.bucket import S3RetryPolicy
+from danlu.storage.s3.http import S3Client, Timeouts
+from danlu.storage.s3.storage import S3Storage
 
 FULL = ("danlu-full-access", "danlu-full-secret-0123456789")
 READER = ("danlu-read-access", "danlu-read-secret-0123456789")
@@ -44,11 +44,11 @@ class Seaweed:
     def bucket(self, name: str) -> S3Storage:
         """Return a bucket with nothing in it."""
         try:
-            Wire(self.endpoint, name, Timeouts()).request("PUT")
-        except Fault as fault:
+            S3Client(self.endpoint, name, Timeouts()).request("PUT")
+        except S3Error as fault:
             if fault.status != 409:  # it is there
                 raise
-        storage = S3Storage(self.endpoint, name, patience=Patience(30))
+        storage = S3Storage(self.endpoint, name, retry=S3RetryPolicy(30))
         for entry in list(storage.list()):
             storage.delete(entry.key)
         return storage
@@ -125,16 +125,16 @@ def _arguments(folder: Path) -> list[str]:
 
 
 def _wait_for(found: Seaweed, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    wire = Wire(found.endpoint, "ready", Timeouts())
+    wire = S3Client(found.endpoint, "ready", Timeouts())
     deadline = time.monotonic() + READY
     while process.poll() is None and time.monotonic() < deadline:
         try:
             wire.request("PUT")
             wire.request("PUT", "object", body=b"x")
             return
-        except Passing:
+        except TransientS3Error:
             threading.Event().wait(0.2)
-        except Fault as fault:
+        except S3Error as fault:
             if fault.status not in (403, 404, 409):  # its keys are read after its port is open
                 raise
             threading.Event().wait(0.2)

@@ -10,7 +10,7 @@ import pytest
 from danlu.client import bundle, connect
 from danlu.errors import DanluError
 from danlu.settings import load
-from danlu.taskdir.process import marked
+from danlu.taskdir.processes import task_pids
 
 SCRIPT = """
 import os, sys, time
@@ -68,7 +68,7 @@ class Servers:
             with contextlib.suppress(DanluError):  # one that cannot be started has nothing to end
                 self.client(name).shutdown()
             for job in self.settings[name].jobs.glob("*"):
-                for pid in marked(f"{job.name}/"):
+                for pid in task_pids(f"{job.name}/"):
                     os.kill(pid, signal.SIGKILL)
 
 
@@ -77,6 +77,7 @@ def servers(tmp_path, database, monkeypatch):
     for name in [n for n in os.environ if n.startswith(("DANLU_", "PYTHON"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("DANLU_WARM", "off")
+    monkeypatch.setenv("DANLU_SHARE_TMP", "true")  # tests and their scripts meet below /tmp
     made = []
 
     def make(**more):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_digits(folder: Path, train: int = 5400, test: int = 100) -> Path:
-    """Write images whose bright line says the digit, as the four files of MNIST."""
+    """Write images whose bright line shows the digit, as the four files of MNIST."""
     folder.mkdir()
     for name, count, seed in (("train", train, 0), ("t10k", test, 1)):
         chance = random.Random(seed)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from danlu.storage.s3_patience import Patience
-from danlu.storage.s3_upload import PART
-from danlu.testing.s3_service import Fault, Reply, Request, Reset, Silence, SmallS3, error
+from contracts.s3_server import Fault, Reply, Request, Reset, Silence, SmallS3, error
+from danlu.storage.s3.bucket import S3RetryPolicy
+from danlu.storage.s3.upload import PART
 
 BIG = bytes(range(256)) * (5 * PART // 256) + b"the end"  # of six parts
 KEYS = ["a", "odd//a"]
@@ -14,7 +14,7 @@ DATE = "Thu, 01 Jan 2026 00:00:00 GMT"
 
 @dataclass
 class Clock:
-    """Time that passes when somebody waits."""
+    """Time that advances with each wait."""
 
     now: float = 0.0
     waits: list[float] = field(default_factory=list)
@@ -24,8 +24,8 @@ class Clock:
         self.now += seconds
 
     @property
-    def patience(self) -> Patience:
-        return Patience(clock=lambda: self.now, sleep=self.wait)
+    def retry(self) -> S3RetryPolicy:
+        return S3RetryPolicy(clock=lambda: self.now, sleep=self.wait)
 
 
 def first(count: int, happens: Fault, when: Callable[[Request], bool] = lambda _: True) -> Fault:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from contracts.records import RecordsContract
 from danlu.records.api import Records
 from danlu.records.sql import open_records
-from danlu.testing.records import RecordsContract
 
 
 class StoredRecords(RecordsContract):

@@ -1,30 +1,42 @@
-"""ARCHITECTURE.md against the tree, the import contracts and the states it describes."""
+"""Compares ARCHITECTURE.md and the rules for packages with the source tree."""
 
+import ast
 import re
-import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from danlu.job.state import MOVES
+from pages import ROOT, Page
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-ROOT = Path(__file__).parent.parent
-TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+SRC = ROOT / "src"
+PAGE = Page(ROOT / "ARCHITECTURE.md")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+WALK = "4. The walk of `danlu run`"
+
+MAX_ENTRIES = 20
+MAX_LINES = 600
+MAX_WALK = 85  # files
+MAX_MIRRORED_LINES = 700  # of a module that has the contents of one module of TensorFlow
+CONTRIB = SRC / "danlu_runtime/tf1/contrib"
+# Folders that may have more than MAX_ENTRIES entries.
+CROWDED = {
+    SRC / "danlu_runtime/old": "one module per library and Python module that lost names",
+    SRC / "danlu/records/migrations": "one file per version of the schema",
+}
+# Folders with the layout of TensorFlow, or of a user's script.
+MIRRORED = (CONTRIB, SRC / "danlu_runtime/tf1/examples", SRC / "danlu/cli/demo")
 
 
 def block(start: str) -> list[str]:
-    match = re.search(rf"```{start}\n(.*?)```", TEXT, re.DOTALL)
+    """Return the lines of the fenced block of ARCHITECTURE.md that begins with ``start``."""
+    match = re.search(rf"```{start}\n(.*?)```", PAGE.text, re.DOTALL)
     assert match, f"no fenced block that starts with {start!r}"
     return match[1].splitlines()
 
 
-def drawn() -> list[Path]:
+def drawn_paths() -> list[Path]:
     """Return every path of the tree drawn in section 2."""
     parents: list[Path] = [ROOT]
     paths = []
@@ -32,53 +44,88 @@ def drawn() -> list[Path]:
         match = re.match(r"([│├└─ ]+)(.*)", line)
         assert match, line
         depth = len(match[1]) // 4
-        # Two blanks part the names from what is said of them; several names share a line.
+        # Two blanks separate names from their description; several names may share a line.
         for name in re.findall(r"^\S+|(?<=  )\S*[A-Z]\S*\.md\b|\bLICENSE\b", match[2]):
             paths.append(parents[depth - 1] / name)
         parents[depth:] = [paths[-1]]
     return paths
 
 
-@pytest.mark.parametrize("path", drawn(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_what_is_drawn_is_there(path):
+def walk_steps() -> list[tuple[int, str]]:
+    """Return number and text of every step of section 4."""
+    found = re.findall(r"^(\d+)\. (.*(?:\n +.*)*)", PAGE.section(WALK), re.MULTILINE)
+    return [(int(number), text) for number, text in found]
+
+
+def named_files(text: str) -> list[Path]:
+    """Return the Python files named in ``text``, relative to src/danlu unless they name src."""
+    names = re.findall(r"`([\w/]+\.py)`", text)
+    return [ROOT / name if name.startswith("src/") else SRC / "danlu" / name for name in names]
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def is_below(path: Path, *folders: Path) -> bool:
+    return any(map(path.is_relative_to, folders))
+
+
+def entries(folder: Path) -> set[str]:
+    """Return the names of the modules and packages in a folder, without ``__init__``."""
+    modules = {path.name for path in folder.glob("*.py")} - {"__init__.py"}
+    packages = {path.name for path in folder.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    return modules | packages
+
+
+def packages() -> list[Path]:
+    """Return the folders below src with an ``__init__`` of our own layout."""
+    found = sorted(path.parent for path in SRC.rglob("__init__.py"))
+    return [folder for folder in found if not is_below(folder, *MIRRORED)]
+
+
+def package_docstring(package: Path) -> str:
+    tree = ast.parse((package / "__init__.py").read_text(encoding="utf-8"))
+    return ast.get_docstring(tree) or ""
+
+
+@pytest.mark.parametrize("path", drawn_paths(), ids=relative)
+def test_drawn_path_exists(path):
     assert path.exists()
 
 
-def test_every_part_of_the_platform_is_drawn():
-    shown = {path.name for path in drawn() if path.parent == ROOT / "src" / "danlu"}
+@pytest.mark.parametrize("folder", ["src", "src/danlu", "src/danlu_runtime"])
+def test_layout_draws_every_entry(folder):
+    drawn = {path.name for path in drawn_paths() if path.parent == ROOT / folder}
 
-    there = {
-        path.name
-        for path in (ROOT / "src" / "danlu").iterdir()
-        if not path.name.startswith("_") and path.name != "py.typed"
-    }
-    assert there - shown == set()
+    assert entries(ROOT / folder) - drawn == set()
 
 
-def test_every_import_package_is_drawn():
-    shown = {path.name for path in drawn() if path.parent == ROOT / "src"}
+def test_layout_draws_every_subpackage_of_danlu():
+    drawn = set(drawn_paths())
 
-    assert {path.name for path in (ROOT / "src").iterdir() if path.is_dir()} - shown == set()
+    there = {path.parent for path in (SRC / "danlu").glob("*/*/__init__.py")}
+    assert sorted(map(relative, there - drawn)) == []
 
 
-def test_the_layers_are_those_that_make_check_enforces():
+def test_layers_equal_those_of_import_linter():
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
     enforced = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
 
-    # A folder to come, in parentheses there, is not on the page before it is built.
+    # A name in parentheses is a package that does not exist yet.
     built = [[p for p in re.split(r" [|:] ", line) if not p.startswith("(")] for line in enforced]
     shown = [[f"danlu.{p}" for p in line.split(" | ")] for line in block("layers")]
     assert shown == built
 
 
-def test_every_part_of_the_platform_has_its_layer():
-    named = {part for line in block("layers") for part in line.split(" | ")} | {"testing"}
+def test_every_package_of_danlu_has_a_layer():
+    named = {part for line in block("layers") for part in line.split(" | ")}
 
-    there = {path.parent.name for path in (ROOT / "src" / "danlu").glob("*/__init__.py")}
+    there = {path.parent.name for path in (SRC / "danlu").glob("*/__init__.py")}
     assert there - named == set()
 
 
-def test_the_moves_are_those_of_the_state_table():
+def test_states_equal_the_state_table():
     shown = {}
     for line in block("states"):
         state, _, moves = line.partition(" → ")
@@ -89,20 +136,62 @@ def test_the_moves_are_those_of_the_state_table():
     }
 
 
-def test_no_folder_is_named_for_nothing():
+@pytest.mark.parametrize("path", named_files(PAGE.section(WALK)), ids=relative)
+def test_file_of_the_walk_exists(path):
+    assert path.is_file()
+
+
+def test_every_step_of_the_walk_names_a_file():
+    steps = walk_steps()
+
+    assert [number for number, _ in steps] == list(range(1, len(steps) + 1))
+    assert [number for number, text in steps if not named_files(text)] == []
+
+
+def test_walk_passes_through_at_most_85_files():
+    named = {path for _, text in walk_steps() for path in named_files(text)}
+
+    assert len(named) <= MAX_WALK
+
+
+def test_folder_names_are_specific():
     vague = {"utils", "common", "helpers", "core", "manager"}
-    # Scripts import these by the names TensorFlow and MoXing gave them.
-    theirs = [ROOT / "src/danlu_runtime/tf1/contrib", ROOT / "src/moxing/tensorflow/utils"]
+    # Scripts import these by the names that TensorFlow and MoXing gave them.
+    theirs = (CONTRIB, SRC / "moxing/tensorflow/utils")
 
-    found = [path for path in (ROOT / "src").rglob("*") if path.stem in vague]
-    assert [path for path in found if not any(map(path.is_relative_to, theirs))] == []
+    found = [path for path in SRC.rglob("*") if path.stem in vague]
+    assert [relative(path) for path in found if not is_below(path, *theirs)] == []
 
 
-def test_no_file_is_too_long():
+def test_folders_have_at_most_20_entries():
+    crowded = {
+        relative(folder): len(entries(folder))
+        for folder in sorted({path.parent for path in SRC.rglob("*.py")})
+        if len(entries(folder)) > MAX_ENTRIES and not is_below(folder, CONTRIB, *CROWDED)
+    }
+
+    assert crowded == {}
+
+
+def max_lines(path: Path) -> int:
+    is_mirrored = is_below(path, CONTRIB) and not path.name.startswith("_")
+    return MAX_MIRRORED_LINES if is_mirrored else MAX_LINES
+
+
+def test_python_files_have_at_most_600_lines():
     long = {
-        path.relative_to(ROOT).as_posix(): lines
-        for path in (ROOT / "src").rglob("*.py")
-        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 500
+        relative(path): lines
+        for path in SRC.rglob("*.py")
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > max_lines(path)
     }
 
     assert long == {}
+
+
+@pytest.mark.parametrize("package", packages(), ids=relative)
+def test_package_docstring_describes_every_module(package):
+    text = package_docstring(package)
+
+    assert text.strip(" .") not in ("", "TODO")
+    named = {name for span in re.findall(r"``([^`]+)``", text) for name in re.findall(r"\w+", span)}
+    assert {name.removesuffix(".py") for name in entries(package)} - named == set()

@@ -1,4 +1,4 @@
-"""The pages cannot lie: links lead somewhere, commands parse, both languages say the same."""
+"""Checks of the pages: links, commands, and equal structure in both languages."""
 
 import contextlib
 import os
@@ -46,7 +46,7 @@ def test_links_lead_somewhere(page):
 
 
 @pytest.mark.parametrize("page", ENGLISH, ids=name_of)
-def test_both_languages_say_the_same(page):
+def test_both_languages_have_equal_structure(page):
     other = Page(page.path.with_suffix("").with_suffix(".zh-CN.md"))
 
     assert other.path.exists()
@@ -142,7 +142,7 @@ RUNNABLE = [page for page in ENGLISH if any(block.run for block in page.blocks)]
 
 @pytest.mark.parametrize("page", [p for p in RUNNABLE if p.path != POSTGRES], ids=name_of)
 def test_what_is_marked_run_runs(page, tmp_path):
-    """All marked blocks of a page, one after the other, as somebody who follows it would."""
+    """All marked blocks of a page, one after the other, as a reader would."""
     follow(page, tmp_path, {}, lambda text: text)
 
 
@@ -153,8 +153,8 @@ def test_what_is_marked_run_runs_with_a_database(postgres, tmp_path):
     try:
         follow(page, tmp_path, own, lambda text: text.replace(":5432/", f":{postgres.port}/"))
     finally:
-        postgres.say("DROP DATABASE IF EXISTS danlu WITH (FORCE)")
-        postgres.say("DROP ROLE IF EXISTS danlu")
+        postgres.execute("DROP DATABASE IF EXISTS danlu WITH (FORCE)")
+        postgres.execute("DROP ROLE IF EXISTS danlu")
 
 
 def follow(page, tmp_path, own, meant):

@@ -37,7 +37,7 @@ def test_an_error_is_a_sentence_and_a_hint():
     assert str(Refused("The port 0 is not one.")) == "The port 0 is not one."
 
 
-def test_an_error_is_told_over_the_wire():
+def test_an_error_is_reported_over_the_wire():
     error = Conflict("The name is taken.", hint="Choose another.")
 
     assert error.to_wire() == {
@@ -47,7 +47,7 @@ def test_an_error_is_told_over_the_wire():
     }
 
 
-def test_all_faults_of_a_job_are_told_together_and_apart():
+def test_all_faults_of_job_are_reported_together_and_apart():
     error = InvalidJob([("boot_file", "'a.sh' is no Python file."), ("nodes", "got 0.")])
 
     assert str(error) == "boot_file: 'a.sh' is no Python file.\nnodes: got 0."
@@ -89,7 +89,7 @@ def test_no_two_errors_share_a_code():
     assert len({error.code for error in TREE}) == len(TREE)
 
 
-def test_the_tree_of_the_docstring_is_the_tree_of_the_module():
+def test_tree_of_docstring_is_tree_of_module():
     drawn = set(re.findall(r"^[│├└─ ]*([A-Z]\w+)", errors.__doc__, re.MULTILINE)) - {"Every"}
 
     assert drawn == {error.__name__ for error in TREE}

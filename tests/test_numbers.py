@@ -1,4 +1,4 @@
-"""Pages say what was measured, in both languages, and so does the chart."""
+"""Pages and chart have the measured values, in both languages."""
 
 import importlib
 import sys

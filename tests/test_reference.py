@@ -8,16 +8,16 @@ import click
 import pytest
 
 from danlu import errors
-from danlu.agent.environment import NO_PROXY, child_environment
-from danlu.agent.share import thread_pools
+from danlu.agent.script.environment import NO_PROXY, child_environment, thread_pools
 from danlu.cli.app import COMMANDS, app
 from danlu.dialects import dls, kdl, modelarts, modelmaker, ti
+from danlu.dialects.planning import with_runtime
 from danlu.job.plan import Command, Place, Task
 from danlu.job.state import Reason
-from danlu.server import replies
-from danlu.service.cards import CARDS
-from danlu.service.planning import with_runtime
+from danlu.server import errors as replies
+from danlu.service.diagnosis.hints import CARDS
 from danlu.settings import FLAVORS, Endpoint, Secret, Settings, size
+from manual_items import items
 from pages import ROOT, Page, both, page
 
 NO_STORES = Settings(home=Path("/home"))
@@ -73,7 +73,7 @@ def test_every_setting_has_its_line_and_default(found):
             assert shown == default, name
 
 
-def test_the_flavors_are_as_many_as_the_page_says():
+def test_page_has_the_number_of_flavors():
     assert len(FLAVORS) == 35
 
 
@@ -119,17 +119,19 @@ def test_every_option_is_explained_where_it_belongs(found):
 
 @pytest.mark.parametrize("found", both("docs/reference/rest"), ids=["en", "zh"])
 def test_every_route_has_its_line(found):
-    from danlu.server import (
-        routes_code,
-        routes_definitions,
-        routes_jobs,
-        routes_logs,
-        routes_server,
-    )
+    from danlu.server.routes import code as routes_code
+    from danlu.server.routes import definitions as routes_definitions
+    from danlu.server.routes import files as routes_files
+    from danlu.server.routes import jobs as routes_jobs
+    from danlu.server.routes import jobs as routes_logs
+    from danlu.server.routes import server as routes_server
 
     served = {
         f"{method} {route.path}"
-        for module in (routes_server, routes_jobs, routes_logs, routes_code, routes_definitions)
+        for module in (
+            *(routes_server, routes_jobs, routes_logs, routes_files),
+            *(routes_code, routes_definitions),
+        )
         for route in module.router.routes
         for method in route.methods
     }
@@ -168,21 +170,22 @@ def test_every_variable_of_a_script_has_its_line(found, service):
     spec = dialect.read({"code": "obs://bucket/code", **request})
     spec = dataclasses.replace(spec, tensorflow="1.15.5", max_steps=3)
     command = with_runtime(dialect.command(spec, place), spec)
+    command = dataclasses.replace(command, scratch="obs://bucket/rehearsal")
     task = Task("j", "job", dialect.NAME, 1, place, command)
     every = found.headings[1][1]
 
     rows = found.section(every) + found.section(service)
-    told = set(re.findall(r"^\| `([^`]+)`", rows, re.MULTILINE))
+    reported = set(re.findall(r"^\| `([^`]+)`", rows, re.MULTILINE))
     given = set(child_environment(task, "/box", {}, {}, NO_STORES))
     given -= {"BATCH_CUSTOM1_HOSTS"}  # the next one
     given |= {NO_PROXY}  # where there are several tasks
     given |= thread_pools(Place("worker", 0, cpus=2), cores=8).keys()  # however many there are here
-    twins = {f"SM_{name[3:]}" for name in told if name.startswith("TM_")}
-    assert given == told | twins
+    twins = {f"SM_{name[3:]}" for name in reported if name.startswith("TM_")}
+    assert given == reported | twins
 
 
 @pytest.mark.parametrize("found", both("docs/reference/environment"), ids=["en", "zh"])
-def test_every_variable_of_a_store_elsewhere_has_its_line(found):
+def test_every_variable_of_store_elsewhere_has_its_line(found):
     key = Secret("key")
     stores = {"obs": Endpoint("https://obs.example", "cn-north-4", "virtual", key, key, key, "/ca")}
     elsewhere = dataclasses.replace(NO_STORES, stores=stores)
@@ -190,14 +193,14 @@ def test_every_variable_of_a_store_elsewhere_has_its_line(found):
     given = {*child_environment(EMPTY, "/box", {}, {}, elsewhere)}
     rows = found.section(found.headings[2][1])
 
-    told = set(re.findall(r"^\| `([^`]+)`", rows, re.MULTILINE))
-    assert given - {*child_environment(EMPTY, "/box", {}, {}, NO_STORES)} == told
+    reported = set(re.findall(r"^\| `([^`]+)`", rows, re.MULTILINE))
+    assert given - {*child_environment(EMPTY, "/box", {}, {}, NO_STORES)} == reported
 
 
 @pytest.mark.parametrize("found", both("docs/reference/environment"), ids=["en", "zh"])
-def test_what_a_script_keeps_of_our_environment_is_listed(found):
+def test_what_script_keeps_of_our_environment_is_listed(found):
     spoken = set(re.findall(r"\w+", found.prose.split("##")[0]))
-    own = {name: "x" for name in spoken if name.isupper()}
+    own = {name: "/" for name in spoken if name.isupper()}  # TMPDIR must be a folder
 
     more = {"LC_ALL": "C", "NVIDIA_X": "1", "no": "1"}
     kept = child_environment(EMPTY, "/box", {}, {**own, **more}, NO_STORES)
@@ -207,6 +210,7 @@ def test_what_a_script_keeps_of_our_environment_is_listed(found):
 
 
 DIALECTS = sorted((ROOT / "docs" / "dialects").glob("*.md"))
+STATUS = {"yes": "是", "partly": "部分", "no": "否"}
 
 
 @pytest.mark.parametrize("path", DIALECTS, ids=lambda path: path.name)
@@ -214,23 +218,52 @@ def test_every_promise_names_the_test_that_holds_it(path):
     faults = []
     for promise, status, test, *_ in Page(path).rows():
         held = re.findall(r"`(tests/\S+\.py)::(\w+)`", test)
-        if status in ("yes", "partly", "是", "部分"):
-            missing = [f"{file}::{name}" for file, name in held if not _there(file, name)]
-            if missing or not held:
-                faults.append((promise, missing or "no test"))
-        elif status not in ("no", "否") or held:
-            faults.append((promise, f"status {status!r}"))
+        reason = re.sub(r"`tests/\S+`", "", test).strip(" -")
+        missing = [f"{file}::{name}" for file, name in held if not _there(file, name)]
+        if missing:
+            faults.append((promise, missing))
+        elif status in ("yes", "partly", "是", "部分"):
+            faults += [] if held else [(promise, "no test")]
+        elif status not in ("no", "否") or not reason:
+            faults.append((promise, f"status {status!r} without a reason"))
 
     assert faults == []
 
 
+@pytest.mark.parametrize("name", ["kdl", "modelarts", "ti", "modelmaker", "dls"])
+def test_promises_of_service_are_same_in_both_languages(name):
+    english, chinese = both(f"docs/dialects/{name}")
+
+    assert len(english.rows()) == len(chinese.rows())
+    for ours, theirs in zip(english.rows(), chinese.rows(), strict=True):
+        assert STATUS[ours[1]] == theirs[1], ours[0]
+        assert _items(ours[0]) == _items(theirs[0]), ours[0]
+        assert re.findall(r"`tests/\S+`", ours[2]) == re.findall(r"`tests/\S+`", theirs[2]), ours[0]
+
+
+@pytest.mark.parametrize("name", ["kdl", "modelarts", "ti", "modelmaker", "dls"])
+def test_every_statement_of_services_manual_has_its_row(name):
+    listed = [item for row in page(f"docs/dialects/{name}.md").rows() for item in _items(row[0])]
+
+    assert items(name) - set(listed) == set()
+    assert sorted({item for item in listed if listed.count(item) > 1}) == []
+
+
+def _items(promise: str) -> list[str]:
+    """Return the statements of the manual that a row stands for: the numbers at its end."""
+    number = r"\d[\d.]*(?:-[\w.]+)*"
+    found = re.search(rf"[(（]({number}(?:(?:, |、){number})*)[)）]$", promise)
+    return re.split(", |、", found[1]) if found else []
+
+
 @pytest.mark.parametrize("found", both("docs/guides/pitfalls"), ids=["en", "zh"])
-def test_every_card_has_its_line_and_its_test(found):
+def test_every_hint_has_its_line_and_test(found):
     rows = [row for row in found.rows() if row[0].startswith("`")]
-    tests = [re.fullmatch(r"`(tests/\S+\.py)::(\w+)`", row[-1]) for row in found.rows()]
+    tests = [re.findall(r"`(tests/[^\s`]+\.py)::(\w+)`", row[-1]) for row in found.rows()]
 
     assert sorted(row[0].strip("`") for row in rows) == sorted(CARDS)
-    assert all(test and _there(test[1], test[2]) for test in tests)
+    assert all(tests)
+    assert all(_there(*test) for of_row in tests for test in of_row)
 
 
 def _there(file: str, name: str) -> bool:

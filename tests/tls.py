@@ -15,7 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 @dataclass(frozen=True)
 class Trust:
-    """``authority``: the PEM file of whom to trust; ``server``: what a server on loopback needs."""
+    """``authority``: the PEM file of the trusted authority; ``server``: the context of a server."""
 
     authority: Path
     server: ssl.SSLContext
@@ -56,7 +56,7 @@ def _name(text: str) -> x509.Name:
 def _certificate(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
 ) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from danlu.executors.ray.holder import Holder
-from danlu.executors.ray.words import GONE, PENDING, READY, UNKNOWN
+from danlu.executors.ray.access import GONE, PENDING, READY, UNKNOWN
+from danlu.executors.ray.agent_actor import AgentActor
 from network import FarMachine
 
 HERE, THERE = "here", "there"
@@ -21,10 +21,10 @@ class TwoMachines:
 
     def __init__(self, machine: FarMachine, home: Path) -> None:
         self.is_cut = False
-        self.is_dead = False  # so Ray says, of the other machine
+        self.is_dead = False  # as Ray reports the other machine
         self._machine = machine
         self._home = home
-        self._holders: dict[tuple[str, str], tuple[str, Holder]] = {}
+        self._holders: dict[tuple[str, str], tuple[str, AgentActor]] = {}
         self._lock = threading.Lock()
 
     def cut(self) -> None:
@@ -35,7 +35,7 @@ class TwoMachines:
         self._machine.heal()
         self.is_cut = False
 
-    def call(self, name: str, _patience: float = 0, /, **arguments: Any) -> Any:
+    def call(self, name: str, _timeout: float = 0, /, **arguments: Any) -> Any:
         with self._lock:
             return getattr(self, f"_{name}")(**arguments)
 
@@ -56,7 +56,7 @@ class TwoMachines:
             return {"state": PENDING}  # Ray would still wait for that node
         where = HERE if self.is_cut or self.is_dead else THERE
         for task in tasks:
-            holder = Holder(job_id, task, str(self._home / where))
+            holder = AgentActor(job_id, task, str(self._home / where))
             self._holders.setdefault((job_id, task), (where, holder))
         return {"state": READY, "places": [self._place(job_id, task) for task in tasks]}
 
@@ -87,7 +87,7 @@ class TwoMachines:
 
     def _release(self, job_id: str) -> None:
         for key in [key for key in self._holders if key[0] == job_id]:
-            # What is beyond the cut hears of nothing, and goes on.
+            # Processes beyond the cut are not notified, and continue.
             if self._holders[key][0] == HERE or not self.is_cut:
                 self._drop(key)
             else:
@@ -96,7 +96,7 @@ class TwoMachines:
     def _held(self) -> list[str]:
         return sorted({job_id for job_id, _ in self._holders if not job_id.startswith("lost ")})
 
-    def _ask(self, job_id: str, task: str, work: Callable[[Holder], Any]) -> Any:
+    def _ask(self, job_id: str, task: str, work: Callable[[AgentActor], Any]) -> Any:
         where, holder = self._holders.get((job_id, task), ("", None))
         if holder is None or (where == THERE and self.is_dead):
             return GONE

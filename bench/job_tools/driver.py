@@ -1,4 +1,4 @@
-"""What every tool's program does: say that it is ready, then start a job for each line it reads."""
+"""What every tool's program does: print that it is ready, then start a job for each line."""
 
 import json
 import sys

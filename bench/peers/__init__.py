@@ -1,1 +1,1 @@
-"""Who else trains: the same model and data, in every way a person would have written the loop."""
+"""Other training loops: the same model and data, in every common way to write the loop."""

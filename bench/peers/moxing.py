@@ -18,7 +18,7 @@ WARM = 100  # steps, before the first time that counts
 class Times:
     """Takes the time of every call of the loop, and the steps that are done then.
 
-    Lines do not tell: those of a call are all written at its end.
+    Log lines do not show it: those of a call are all written at its end.
     """
 
     def __init__(self) -> None:

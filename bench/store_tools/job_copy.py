@@ -5,7 +5,7 @@ from pathlib import Path
 
 from danlu.settings import load
 from danlu.storage.locate import Stores
-from danlu.storage.trees import pull, push
+from danlu.storage.transfer import pull, push
 
 how, folder, bucket, prefix = sys.argv[1:]
 place = Stores.of(load()).at(f"s3://{bucket}/{prefix}/")

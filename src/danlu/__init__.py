@@ -1,6 +1,14 @@
-"""Runs the training scripts of five retired cloud services on today's TensorFlow.
+"""Danlu runs training scripts of five retired cloud services on current TensorFlow.
 
-``connect()`` is the door for programs; everything behind it is loaded when it is called.
+``connect`` returns a client; it is imported on first use. ARCHITECTURE.md describes the layers.
+
+``errors``, ``messages``, ``settings``: exceptions, texts in two languages, settings.
+``atomic_file``: writes a file as a whole or not at all.
+``job``, ``usercode``: the job model; what can be read from a script before it runs.
+``taskdir``, ``storage``, ``sandbox``: files of a task, object stores, isolation on Linux.
+``dialects``, ``executors``, ``records``: formats of the services, running tasks, the database.
+``agent``: the process beside each script.
+``service``, ``server``, ``client``, ``cli``: all operations, REST, HTTP client, command line.
 """
 
 # Not from typing: every Python of a task imports this first, and a script may have a module of

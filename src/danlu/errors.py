@@ -7,8 +7,10 @@ DanluError
 │   ├── NotFound           a name that is not there                            (exit 3, HTTP 404)
 │   ├── NotAllowed         no token, or a wrong one                            (exit 4, HTTP 401)
 │   ├── Conflict           the object is in another state, or the name is taken (exit 1, HTTP 409)
-│   ├── Elsewhere          another server has it, and this one cannot ask there (exit 1, HTTP 421)
+│   │   └── OnlyCopy       what shall be removed is the only copy of it        (exit 1, HTTP 409)
+│   ├── OnOtherServer      another server has it, and this one cannot ask there (exit 1, HTTP 421)
 │   ├── Unsupported        a document promises it, we do not do it yet         (exit 1, HTTP 501)
+│   │   └── NotInMoxing    a name of MoXing that is not implemented
 │   ├── JobFailed          the job ended, and not well                         (exit 5)
 │   └── WaitTimedOut       the job did not end in the time given               (exit 6)
 └── PlatformError          we, or something under us, are at fault: keep the traceback
@@ -18,12 +20,19 @@ DanluError
         └── NoCapacity     there is no room now; the job waits in the queue
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from __future__ import annotations
+
+from danlu.messages import get_message, has_message
+
+# Not from typing: a script may have a module of that name, see danlu.messages.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, Self
 
 
 class DanluError(Exception):
-    """Base of all. ``message`` says what is wrong, ``hint`` what to do about it."""
+    """The base class. ``message`` describes the error, ``hint`` how to fix it."""
 
     exit_code = 1
     http_status = 500
@@ -33,6 +42,16 @@ class DanluError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    @classmethod
+    def from_key(cls, key: str, /, *, hint: str = "", **values: object) -> Self:
+        """Return the error with the message ``key`` of the catalogue.
+
+        Its hint is ``hint``, else the message ``key.hint`` if there is one, with the same values.
+        """
+        if not hint and has_message(f"{key}.hint"):
+            hint = get_message(f"{key}.hint", **values)
+        return cls(get_message(key, **values), hint=hint)
 
     def __str__(self) -> str:
         return f"{self.message}\n  {self.hint}" if self.hint else self.message
@@ -52,13 +71,13 @@ class Refused(UserError):
     exit_code = 2
 
 
-MOST_FAULTS = 100  # told at once: who has more sees them after these
+MAX_FAULTS = 100  # in one message; further faults are reported after these are fixed
 
 
 class InvalidJob(UserError):
-    """A request with faults. ``faults`` are pairs of the field as written and its sentence.
+    """An invalid request. ``faults`` are pairs of a field, as the user wrote it, and a sentence.
 
-    ``partial`` is what could be understood, so that whoever catches this can look for more.
+    ``partial`` is the valid part of the request, in which the caller can look for more errors.
     """
 
     code = "invalid_job"
@@ -67,32 +86,41 @@ class InvalidJob(UserError):
 
     def __init__(self, faults: Sequence[tuple[str, str]], *, partial: Any = None) -> None:
         self.faults = tuple(faults)
-        super().__init__("\n".join(f"{field}: {sentence}" for field, sentence in self.told()))
+        super().__init__(
+            "\n".join(f"{field}: {sentence}" for field, sentence in self.shown_faults())
+        )
         self.partial = partial
 
-    def told(self) -> Sequence[tuple[str, str]]:
-        """Return as many faults as are told at once, and then how many there are beside."""
-        if len(self.faults) <= MOST_FAULTS + 1:
+    def shown_faults(self) -> Sequence[tuple[str, str]]:
+        """Return the first ``MAX_FAULTS`` faults and a line with the number of the others.
+
+        If there is only one other fault, it is returned instead of the line.
+        """
+        if len(self.faults) <= MAX_FAULTS + 1:
             return self.faults
-        more = ("…", f"and {len(self.faults) - MOST_FAULTS:,} more faults.")
-        return (*self.faults[:MOST_FAULTS], more)
+        more = ("…", get_message("error.more_faults", count=len(self.faults) - MAX_FAULTS))
+        return (*self.faults[:MAX_FAULTS], more)
 
     def to_wire(self) -> dict[str, Any]:
-        faults = [{"field": field, "message": sentence} for field, sentence in self.told()]
+        faults = [{"field": field, "message": sentence} for field, sentence in self.shown_faults()]
         return {**super().to_wire(), "faults": faults}
 
 
 class NotFound(UserError):
-    """``kind`` is what was looked for ('job', 'dialect'), ``known`` what could have been meant."""
+    """A name that does not exist.
+
+    ``kind`` is its kind ('job', 'data_set'), a key ``kind.…`` of the catalogue; ``known`` are the
+    names that exist.
+    """
 
     code = "not_found"
     exit_code = 3
     http_status = 404
 
     def __init__(self, kind: str, name: str, *, known: Iterable[str] = (), hint: str = "") -> None:
-        super().__init__(
-            f"There is no {kind} named {name!r}.", hint=hint or suggestion(name, known)
-        )
+        shown = get_message(f"kind.{kind}") if has_message(f"kind.{kind}") else kind
+        message = get_message("error.not_found", kind=shown, name=name)
+        super().__init__(message, hint=hint or suggestion(name, known))
 
 
 class NotAllowed(UserError):
@@ -106,8 +134,17 @@ class Conflict(UserError):
     http_status = 409
 
 
-class Elsewhere(UserError):
-    """``server`` has what was asked for; ``url`` is where it listens, if others can reach it."""
+class OnlyCopy(Conflict):
+    """The object to be removed is the only copy of its data."""
+
+    code = "only_copy"
+
+
+class OnOtherServer(UserError):
+    """Another server, ``server``, has the object.
+
+    ``url`` is the address of that server, or empty if others cannot reach it.
+    """
 
     code = "elsewhere"
     http_status = 421
@@ -123,8 +160,14 @@ class Unsupported(UserError):
     http_status = 501
 
 
+class NotInMoxing(Unsupported):
+    """A name of MoXing that Danlu does not have. The hints recognise it by its class."""
+
+    code = "not_in_moxing"
+
+
 class JobFailed(UserError):
-    """The job ended badly; the message is its cause and ``job`` the job as JSON."""
+    """A job that did not succeed. The message is its cause, ``job`` the job as JSON."""
 
     code = "job_failed"
     exit_code = 5
@@ -163,17 +206,22 @@ class NoCapacity(ExecutorError):
     code = "no_capacity"
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return 'Did you mean …' when something is near, else the list of what there is.
+def find_similar(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most similar to ``name``, or "" if none is similar.
 
-    Upper and lower case are the same: who writes 'LeNet' means 'lenet'.
+    Case is ignored: 'LeNet' matches 'lenet'.
     """
     import difflib
 
-    names = sorted(set(known))
-    by_folded = {each.casefold(): each for each in reversed(names)}
-    # 0.8: a lower cutoff offers 'modelmaker' to somebody who wrote 'sagemaker'.
+    by_folded = {each.casefold(): each for each in sorted(set(known), reverse=True)}
+    # A cutoff below 0.8 suggests 'modelmaker' for 'sagemaker'.
     near = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.8)
-    if near:
-        return f"Did you mean {by_folded[near[0]]!r}?"
-    return f"Known: {', '.join(names)}." if names else ""
+    return by_folded[near[0]] if near else ""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return 'Did you mean …' if a known name is similar, else the list of known names."""
+    names = sorted(set(known))
+    if similar := find_similar(name, names):
+        return get_message("error.did_you_mean", name=similar)
+    return get_message("error.known", names=", ".join(names)) if names else ""

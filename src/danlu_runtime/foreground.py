@@ -1,7 +1,7 @@
-"""Becomes the user's program without a job: ``python foreground.py [-m] TARGET ARGUMENTS``.
+"""Runs the user's program without a job: ``python foreground.py [-m] TARGET ARGUMENTS``.
 
-What ``danlu python`` starts. The launcher's own functions run the target, so that a script finds
-the same process as in a job; only there is no box to tell anything to.
+``danlu python`` starts it. The launcher's functions run the target, which makes the process equal
+to that of a job. Only the exchange directory is missing, and nothing is reported.
 """
 
 import os
@@ -9,12 +9,12 @@ import sys
 from types import ModuleType, TracebackType
 
 if __name__ == "__main__":
-    # The folder of this file came first in sys.path: no place for a user's imports.
+    # Python puts the folder of this file first in sys.path. User imports must not find it.
     sys.path.pop(0)
 
 
 def main(words: list[str]) -> None:
-    """Run a file, or a module after ``-m``, as ``__main__``; end as Python itself would."""
+    """Run a file, or a module after ``-m``, as ``__main__``; exit as Python itself would."""
     program = _program()
     is_module = words[:1] == ["-m"]
     sys.argv = words[1:] if is_module else list(words)
@@ -23,7 +23,7 @@ def main(words: list[str]) -> None:
         theirs = program.without_ours(trace)
         sys.__excepthook__(kind, error.with_traceback(theirs), theirs)
 
-    sys.excepthook = show  # a script that has a hook of its own puts it here
+    sys.excepthook = show  # a script may replace it with its own hook
     if is_module:
         program.run_module(sys.argv[0], [])
     else:
@@ -31,10 +31,10 @@ def main(words: list[str]) -> None:
 
 
 def _program() -> ModuleType:
-    # Past the user's modules: sys.path does not lead to them yet.
+    # sys.path does not contain the user's modules yet.
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     try:
-        from danlu_runtime import program
+        from danlu_runtime.start import program
     finally:
         sys.path.pop(0)
     return program

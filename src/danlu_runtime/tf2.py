@@ -1,19 +1,22 @@
-"""Plain TensorFlow 2, with what 2.0-2.15 had besides: ``tf.estimator``, paths of Keras 2."""
+"""Patches for TensorFlow 2: names that 2.0-2.15 had, ``tf.estimator`` and Keras 2 paths."""
 
 from types import ModuleType
+from typing import Any
 
 _KERAS = "tf_keras.api._v2.keras"
 
 
-def enter(real: ModuleType) -> None:
-    from danlu_runtime import whole_checkpoints
-    from danlu_runtime.activate import version_seen
+def enter(real: Any) -> None:
+    from danlu_runtime import checkpoint_validation as whole_checkpoints
+    from danlu_runtime import steps
+    from danlu_runtime.start.activate import version_seen
     from danlu_runtime.tf1.facade import Late
 
-    real.estimator = Late("tensorflow.estimator")  # type: ignore[attr-defined]
+    real.estimator = Late("tensorflow.estimator")
     real.compat.v1.estimator = Late("tensorflow.compat.v1.estimator")
-    whole_checkpoints.mend(real)
-    real.__version__ = version_seen()  # type: ignore[attr-defined]
+    whole_checkpoints.install(real)
+    steps.install_second()
+    real.__version__ = version_seen()
 
 
 def resolve(name: str) -> ModuleType | None:

@@ -1,7 +1,10 @@
-"""The name scripts of DLS and ModelArts import: files in the object store, and training loops.
+"""The module that scripts of DLS and ModelArts import: files in object stores, and training.
 
-``mox.file`` is there, from every engine's module; of the rest every name says that it is not
-built yet when it is used. Importing loads nothing.
+Importing it loads nothing. ``file`` is in the module of every engine; ``run``, data sets, networks
+and optimizers are in ``tensorflow``. Any other name of this module raises Unsupported when used.
+
+``framework``: what all engines share. ``file``: the short name of ``framework.file``.
+``tensorflow``: MoXing for TensorFlow 1. ``mxnet``, ``pytorch``: ``file`` only.
 """
 
 import importlib
@@ -10,7 +13,7 @@ import os
 from typing import Any
 
 if not os.environ.get("MOX_SILENT_MODE") and logging.getLogger().level == logging.WARNING:
-    # Scripts show their steps with logging.info and leave it to MoXing that it is heard.
+    # Scripts log their steps with logging.info and rely on MoXing to set the level.
     logging.getLogger().setLevel(logging.INFO)
 
 
@@ -20,13 +23,9 @@ def only(module: str, name: str, built: tuple[str, ...]) -> Any:
         raise AttributeError(name)
     if name in built:
         return importlib.import_module(f"{module}.{name}")
-    from danlu.errors import Unsupported
+    from danlu.errors import NotInMoxing
 
-    raise Unsupported(
-        f"MoXing is not built yet: {module}.{name} is not there.",
-        hint="mox.file is in every module; mox.run, data sets and models are in moxing.tensorflow: "
-        "write `import moxing.tensorflow as mox`.",
-    )
+    raise NotInMoxing.from_key("moxing.not_implemented", module=module, name=name)
 
 
 _BUILT = ("file", "framework", "mxnet", "pytorch", "tensorflow")

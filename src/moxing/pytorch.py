@@ -1,4 +1,4 @@
-"""MoXing for pytorch: ``mox.file``; of the rest every name says that it is not built yet."""
+"""MoXing for PyTorch: only ``mox.file``; every other name raises ``Unsupported``."""
 
 from typing import Any
 

@@ -1,11 +1,15 @@
-"""The name SDK users import: estimators and sessions that hand training jobs to Danlu.
+"""The TI SDK: estimators and sessions that submit training jobs to Danlu.
 
     from ti.tensorflow import TensorFlow
 
     TensorFlow(entry_point="train.py", source_dir="code").fit("cos://bucket/data")
 
-Importing costs next to nothing: a server is looked for, and if need be started, when one is needed.
-Guide: docs/guides/ti-sdk.md; what is kept of the service's promises: docs/dialects/ti.md
+Importing it connects to no server. Guide: docs/guides/ti-sdk.md; contract: docs/dialects/ti.md
+``estimator``, ``framework``, ``tensorflow``, ``pytorch``, ``sklearn``: the estimators.
+``arguments``, ``inputs``, ``data_source``, ``images``: what an estimator is given.
+``submitting``, ``training_job``: from an estimator to a job, and back; one job.
+``session``, ``exceptions``: the connection; what the SDK raises.
+``following``, ``describing``: prints the log of a job; its status.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The arguments of an estimator: their names, old and new, their defaults, and what they may be."""
+"""The arguments of an estimator: old and new names, defaults and valid values."""
 
 import math
 import os
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
 from danlu.errors import Unsupported, suggestion
+from danlu.messages import get_message
 from ti.exceptions import InvalidArguments
 from ti.session import Session
 
@@ -13,7 +14,7 @@ DAY = 86_400
 
 
 class Further(TypedDict, total=False):
-    """What every estimator takes by name alone."""
+    """Keyword-only arguments of every estimator."""
 
     entry_point: str | None
     source_dir: "str | os.PathLike[str] | None"
@@ -30,7 +31,7 @@ class Further(TypedDict, total=False):
     base_job_name: str | None
     train_retry_when_resource_insufficient: bool
     ti_session: Session | None
-    # The same under the names of later SDKs.
+    # The same arguments with the names of later SDKs.
     instance_count: int
     instance_type: str | None
     volume_size: int
@@ -41,7 +42,7 @@ class Further(TypedDict, total=False):
 
 
 class Arguments(Further, total=False):
-    """All of them: those with the places they had in the first SDK too."""
+    """All arguments, including those that were positional in the first SDK."""
 
     image_name: str | None
     role: str | None
@@ -68,20 +69,22 @@ DEFAULTS: Mapping[str, Any] = {
     "input_mode": "File",
     "train_retry_when_resource_insufficient": False,
 }
-# Accepted because programs have them; what they did on the service has no meaning here.
+# Accepted because programs use them. They have no effect here, for the reason of the message.
 UNUSED = {
-    "subnet_id": "tasks run in this machine's own network.",
-    "train_max_wait": "a job waits in the queue until there is room.",
-    "train_volume_size": "tasks have this machine's own disk.",
+    "subnet_id": "ti.unused_subnet",
+    "train_max_wait": "ti.unused_wait",
+    "train_volume_size": "ti.unused_volume",
 }
 
 
 def settle(given: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every argument by its first name, with defaults; ``own`` are those of one class.
+    """Return all arguments by their original names, with defaults.
+
+    ``own`` are additional arguments of a subclass.
 
     Raises:
-        InvalidArguments: every one that is unknown, given twice, or cannot be.
-        Unsupported: a way of input that is not there.
+        InvalidArguments: arguments are unknown, given twice or invalid; lists all of them.
+        Unsupported: ``input_mode`` is not 'File'.
     """
     faults: list[tuple[str, str]] = []
     values = {**DEFAULTS, **own}
@@ -90,32 +93,34 @@ def settle(given: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
         first = NEW_NAMES.get(name, name)
         if first not in DEFAULTS:
             known = (*DEFAULTS, *NEW_NAMES, *own)
-            faults.append((name, f"is not an argument. {suggestion(name, known)}"))
+            near = suggestion(name, known)
+            faults.append((name, get_message("ti.no_argument", near=near)))
         elif first in written and values[first] != value:
-            faults.append((name, f"was given as {written[first]} already."))
+            faults.append((name, get_message("fault.given_already", given=written[first])))
         else:
             values[first], written[first] = value, name
     for name, rule in _RULES.items():
         sentence = rule(values[name])
         if sentence:
-            faults.append((written.get(name, name), f"{sentence}, got {values[name]!r}."))
+            faults.append((written.get(name, name), got(sentence, values[name])))
     if not faults and values["train_max_run"] >= values["train_max_wait"]:
-        sentence = f"must be less than train_max_wait ({values['train_max_wait']})"
-        faults.append(("train_max_run", f"{sentence}, got {values['train_max_run']!r}."))
+        sentence = get_message("ti.less_than_wait", seconds=values["train_max_wait"])
+        faults.append(("train_max_run", got(sentence, values["train_max_run"])))
     faults += hyperparameter_faults(values["hyperparameters"])
     if faults:
         raise InvalidArguments(faults)
     if values["input_mode"] != "File":
-        raise Unsupported(
-            f"input_mode: {values['input_mode']!r} is not there: data is fetched before a script "
-            "starts.",
-            hint="Leave input_mode out, or write input_mode='File'.",
-        )
+        raise Unsupported.from_key("ti.input_mode", mode=values["input_mode"])
     return values
 
 
+def got(sentence: str, value: Any) -> str:
+    """Return a fault: what a value must be, and the value."""
+    return get_message("ti.got", sentence=sentence, value=value)
+
+
 def plain(value: Any) -> Any:
-    """Return a hyperparameter as JSON has it: a number of NumPy's is a number."""
+    """Return a hyperparameter as a JSON value; NumPy scalars become plain numbers."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -126,31 +131,31 @@ def plain(value: Any) -> Any:
 
 
 def hyperparameter_faults(given: Any) -> list[tuple[str, str]]:
-    """Return name and sentence for each value that no file of hyperparameters can hold."""
+    """Return the name and message of each hyperparameter that JSON cannot represent."""
     if not isinstance(given, Mapping):
-        return []  # told already, or none
+        return []  # None, or already reported by _RULES
     return [
-        (f"hyperparameters.{name}", f"{sentence}, got {value!r}.")
+        (f"hyperparameters.{name}", got(sentence, value))
         for name, value in given.items()
         if (sentence := _not_json(plain(value)))
     ]
 
 
 def _not_json(value: Any) -> str:
-    """Return what is wrong with a value; only what JSON can say reaches the script as it is."""
+    """Return the reason why JSON cannot represent a value; empty if it can."""
     if isinstance(value, Mapping):
         return next(filter(None, map(_not_json, value.values())), "")
     if isinstance(value, list):
         return next(filter(None, map(_not_json, value)), "")
     if isinstance(value, float) and not math.isfinite(value):
-        return "must be a finite number; write it as text and let the script read it"
+        return get_message("ti.finite")
     if not isinstance(value, str | int | float | None):
-        return "must be text, a number, a boolean, None, or a list or dict of these"
+        return get_message("ti.json_value")
     return ""
 
 
 def _text(value: Any) -> str:
-    return "" if value is None or (isinstance(value, str) and value) else "must be text"
+    return "" if value is None or (isinstance(value, str) and value) else get_message("ti.text")
 
 
 def _path(value: Any) -> str:
@@ -160,37 +165,37 @@ def _path(value: Any) -> str:
 def _entry_point(value: Any) -> str:
     if value is None or (isinstance(value, str) and value.endswith(".py") and "://" not in value):
         return ""
-    return "must be the name of a Python file"
+    return get_message("ti.python_file")
 
 
 def _count(value: Any) -> str:
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return "" if whole and value >= 1 else "must be a whole number of at least 1"
+    return "" if whole and value >= 1 else get_message("ti.count")
 
 
 def _number(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return "" if number and value >= 0 else "must be a number, not negative"
+    return "" if number and value >= 0 else get_message("ti.number")
 
 
 def _table(value: Any) -> str:
     named = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
-    return "" if value is None or named else "must be a dict with names as keys"
+    return "" if value is None or named else get_message("ti.table")
 
 
 def _variables(value: Any) -> str:
     if value is None or (not _table(value) and all(isinstance(v, str) for v in value.values())):
         return ""
-    return "must be a dict of texts by their names"
+    return get_message("ti.texts")
 
 
 def _level(value: Any) -> str:
     level = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return "" if level else "must be a level such as logging.INFO"
+    return "" if level else get_message("ti.level")
 
 
 def _session(value: Any) -> str:
-    return "" if isinstance(value, Session | None) else "must be a ti.session.Session"
+    return "" if isinstance(value, Session | None) else get_message("ti.session")
 
 
 _RULES: Mapping[str, Callable[[Any], str]] = {

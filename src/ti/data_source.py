@@ -1,16 +1,15 @@
-"""Where data comes from and goes to, as objects: what ``fit`` takes beside plain text."""
+"""Input and output locations as objects, which ``fit`` accepts in addition to strings."""
 
 from dataclasses import dataclass
 
 from danlu.errors import Unsupported
+from danlu.messages import get_message
 from ti.exceptions import InvalidArguments
-
-_HINT = "Mount it yourself and name its folder: file:///mnt/data"
 
 
 @dataclass(frozen=True)
 class CosInput:
-    """Data below a URI; every instance gets all of it."""
+    """Data below a URI. Every instance receives all of it."""
 
     cos_data: str
     distribution: str = "FullyReplicated"
@@ -18,29 +17,29 @@ class CosInput:
 
     def __post_init__(self) -> None:
         if self.distribution != "FullyReplicated":
-            sentence = f"must be 'FullyReplicated', got {self.distribution!r}."
+            sentence = get_message("ti.replicated", distribution=self.distribution)
             raise InvalidArguments([("distribution", sentence)])
         if self.cos_data_type != "COSPrefix":
-            sentence = f"must be 'COSPrefix', got {self.cos_data_type!r}."
+            sentence = get_message("ti.cos_prefix", cos_data_type=self.cos_data_type)
             raise InvalidArguments([("cos_data_type", sentence)])
 
 
 @dataclass(frozen=True)
 class FileInput:
-    """A folder or a file of this machine, by its ``file://`` URI."""
+    """A local folder or file, given by its ``file://`` URI."""
 
     file_uri: str
 
 
 class FileSystemInput:
-    """A network file system of the service's. There is none here."""
+    """A network file system of the service. It is not supported."""
 
     def __init__(self, *_: object, **__: object) -> None:
-        raise Unsupported("FileSystemInput (network file systems) is not there.", hint=_HINT)
+        raise Unsupported.from_key("ti.no_file_system_input")
 
 
 class FileSystemOutput:
-    """A network file system of the service's. There is none here."""
+    """A network file system of the service. It is not supported."""
 
     def __init__(self, *_: object, **__: object) -> None:
-        raise Unsupported("FileSystemOutput (network file systems) is not there.", hint=_HINT)
+        raise Unsupported.from_key("ti.no_file_system_output")

@@ -1,9 +1,11 @@
-"""A job in the words of the service: its status, what it went through and when."""
+"""Description of a job in the terms of the service: status, transitions and times."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from danlu.job.describe import cause_of, phases_of, shortened_text
+from danlu.messages.text import moment
 
 View = Mapping[str, Any]
 
@@ -17,7 +19,7 @@ STATUS = {
     "stopped": "Stopped",
 }
 MODEL = "model.tar.gz"
-# Phases of a task, by their first word, and what the service says when one begins.
+# First word of a phase of a task, to the status and message of the service.
 _PHASES = {
     "fetch": ("Downloading", "Downloading training data"),
     "prepare": ("Downloading", "Training data ready"),
@@ -35,7 +37,7 @@ _ENDS = {
 
 @dataclass(frozen=True)
 class Transition:
-    """``began`` is a Unix time."""
+    """A change of the secondary status. ``began`` is a Unix time."""
 
     status: str
     message: str
@@ -48,40 +50,48 @@ def status_of(view: View) -> str:
 
 
 def model_uri(view: View) -> str:
-    """Return where the model of a job is, or will be."""
+    """Return the URI of a job's model, also before the model exists."""
     return f"{view['spec']['outputs']['output_path']}/{MODEL}"
 
 
 def transitions(view: View) -> Sequence[Transition]:
-    """Return what a job went through: of earlier attempts only that they began."""
+    """Return the status transitions of a job.
+
+    Earlier attempts have only their start.
+    """
     found = [
         Transition("Starting", "Launching ML instance", change["at"], change["attempt"])
         for change in view["history"]
         if change["state"] == "queued"
     ]
-    said = set()
+    seen = set()
     for phase in _phases(view):
         kind = phase["name"].partition(" ")[0]
-        if kind in _PHASES and _PHASES[kind] not in said:
-            said.add(_PHASES[kind])
+        if kind in _PHASES and _PHASES[kind] not in seen:
+            seen.add(_PHASES[kind])
             found.append(Transition(*_PHASES[kind], phase["began"], view["attempt"]))
     if view["state"] in _ENDS:
         end = view["ended"] or view["history"][-1]["at"]
-        found.append(Transition(*_ENDS[view["state"]], end, view["attempt"]))
+        status, message = _ENDS[view["state"]]
+        found.append(Transition(status, message + _shortened(view), end, view["attempt"]))
     return found
 
 
+def _shortened(view: View) -> str:
+    """Return the suffix of the end message if the training was cut short on request."""
+    text = shortened_text(view)
+    return f" ({text})" if text else ""
+
+
 def _phases(view: View) -> Sequence[View]:
-    """Return the phases of the first instance: the others do the same."""
+    """Return the phases of the first worker, because all workers have the same phases."""
     workers = (task for task in view.get("tasks") or () if task["role"] == "worker")
     first: View = min(workers, key=lambda task: int(task["index"]), default={})
-    return (first.get("progress") or {}).get("phases") or ()
+    return phases_of(first)
 
 
 def description(view: View) -> dict[str, Any]:
-    """Return a job as the service's DescribeTrainingJob does."""
-    from ti.exceptions import cause_of
-
+    """Return a job in the format of the service's DescribeTrainingJob."""
     gone_through = transitions(view)
     ends = [*(change.began for change in gone_through[1:]), view["ended"]]
     spec = view["spec"]
@@ -113,8 +123,3 @@ def description(view: View) -> dict[str, Any]:
         "TrainingStartTime": moment(view["started"]) if view["started"] else None,
         "TrainingEndTime": moment(view["ended"]) if view["ended"] else None,
     }
-
-
-def moment(at: float) -> str:
-    """Return a time of this zone as the service writes it."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))

@@ -1,6 +1,6 @@
-"""Estimators: what to train, and with what; ``fit`` makes a job of it, ``attach`` finds one again.
+"""Estimators, which describe a training: ``fit`` starts a job, ``attach`` finds an existing one.
 
-``Estimator`` is the one for images: see ti/images.py for what stands in for them here.
+``Estimator`` is the class for images; ti/images.py maps images to runtimes.
 """
 
 from collections.abc import Mapping
@@ -13,26 +13,26 @@ from ti.exceptions import InvalidArguments
 from ti.session import Session
 
 if TYPE_CHECKING:
-    from typing_extensions import Self, Unpack
+    from typing import Self, Unpack
 
     from ti.arguments import Arguments, Further
     from ti.training_job import TrainingJob
 
 
 class Hyperparameters(dict[str, Any]):
-    """A dict that may be called too: later SDKs have a method of this name."""
+    """A dict that can also be called, because later SDKs have a method ``hyperparameters()``."""
 
     def __call__(self) -> dict[str, Any]:
         return dict(self)
 
 
 class EstimatorBase:
-    """What all estimators do. Arguments are attributes, and may be changed before ``fit``."""
+    """Base class of estimators. Arguments are attributes and may be changed before ``fit``."""
 
     framework_name: ClassVar[str] = ""
 
     def __init__(self, given: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-        """``own`` are the arguments of one class alone, which has looked at them itself."""
+        """Check ``given``; ``own`` are arguments of a subclass, which has checked them itself."""
         values = settle(given, own)
         self.entry_point: str | None = values["entry_point"]
         self.source_dir = values["source_dir"]
@@ -50,13 +50,13 @@ class EstimatorBase:
         self.ti_session: Session = values["ti_session"] or Session()
         self.latest_training_job: TrainingJob | None = None
         self.unused = [name for name in UNUSED if values[name] != DEFAULTS[name]]
-        self.runtime()  # an image that is not known is told at once
+        self.runtime()  # raises InvalidArguments now if the image is unknown
 
     def runtime(self) -> images.Runtime:
-        """Return what stands in for the image.
+        """Return the runtime that replaces the image.
 
         Raises:
-            InvalidArguments: that is not known.
+            InvalidArguments: the image is unknown.
         """
         found = images.runtime_of(self.image_name) if self.image_name else None
         if found is None:
@@ -64,7 +64,7 @@ class EstimatorBase:
         return found
 
     def set_hyperparameters(self, **hyperparameters: Any) -> None:
-        """Set some, and keep the others."""
+        """Set the given hyperparameters and keep the others."""
         self.hyperparameters.update(hyperparameters)
 
     def fit(
@@ -76,13 +76,13 @@ class EstimatorBase:
         run_tensorboard_locally: bool = False,
         job_name: str | None = None,
     ) -> None:
-        """Start a training job on ``inputs``: one URI or path, or one for each channel.
+        """Start a training job on ``inputs``, one URI or path, or a dict with one per channel.
 
-        With ``wait`` its output is printed (``logs``) until it has ended.
+        With ``wait``, wait until the job has ended and, with ``logs``, print its output.
 
         Raises:
-            InvalidArguments: every fault of the job; nothing was started.
-            TrainingFailed: it ended badly; the script's own traceback is in it.
+            InvalidArguments: the job has faults (lists all of them); nothing was started.
+            TrainingFailed: the job failed; the exception has the traceback of the script.
         """
         from ti.submitting import start
         from ti.tensorflow import board
@@ -107,52 +107,52 @@ class EstimatorBase:
         wait: bool = True,
         logs: bool = True,
     ) -> "Self":
-        """Return the estimator of a job that any process has started.
+        """Return the estimator of an existing job, started by any process.
 
-        With ``wait`` the job's output is printed from its beginning on until it has ended.
+        With ``wait``, wait until the job has ended and, with ``logs``, print all its output.
 
         Raises:
             NotFound: there is no such job.
-            InvalidArguments: it is one of another framework.
-            TrainingFailed: it ended badly; with ``wait=False`` it may have.
+            InvalidArguments: the job uses another framework.
+            TrainingFailed: the job failed. It is not raised with ``wait=False``.
         """
-        from ti.attaching import found
+        from ti.submitting import attach
 
-        return found(cls, training_job_name, ti_session or Session(), wait=wait, logs=logs)
+        return attach(cls, training_job_name, ti_session or Session(), wait=wait, logs=logs)
 
     @classmethod
     def of_job(cls, given: "Arguments", runtime: images.Runtime, own: Mapping[str, Any]) -> "Self":
-        """Return an estimator with the arguments of a job; ``own``: py_version, distributions."""
+        """Return an estimator with the arguments of a job.
+
+        ``own`` contains py_version and distributions.
+        """
         raise NotImplementedError
 
     @property
     def model_data(self) -> str:
-        """The URI of the model of the last job: there when it has ended and has left one."""
+        """The URI of the last job's model. It exists after the job has ended and written one."""
         return self._job.model_data
 
     def logs(self, wait: bool = True) -> None:
-        """Print what the last job has written, and with ``wait`` what it is still to write."""
+        """Print the output of the last job; with ``wait`` follow it until the job has ended."""
         self._job.logs(wait)
 
     def stop(self, wait: bool = True) -> None:
-        """End the last job; one that has ended is left alone."""
+        """Stop the last job; with ``wait``, wait until it has ended. An ended job is unchanged."""
         self._job.stop(wait)
 
     def deploy(self, *_: object, **__: object) -> NoReturn:
-        raise Unsupported(
-            "deploy() is not there yet: models are not served.",
-            hint="The model itself is at model_data, packed as model.tar.gz.",
-        )
+        raise Unsupported.from_key("ti.no_deploy")
 
     @property
     def _job(self) -> "TrainingJob":
         if self.latest_training_job is None:
-            raise Refused("There is no training job yet.", hint="Call fit() or attach() first.")
+            raise Refused.from_key("ti.no_job")
         return self.latest_training_job
 
 
 class Estimator(EstimatorBase):
-    """A script for an image of one's own; its name says the runtime that stands in for it."""
+    """An estimator for a script with a custom image. The image name determines the runtime."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class Estimator(EstimatorBase):
             "train_instance_count": train_instance_count,
             "train_instance_type": train_instance_type,
         }
-        # Only what was given: the rest may have been given by its later name.
+        # Omit defaults, because the caller may have used the new name of an argument.
         first = {name: value for name, value in given.items() if value != DEFAULTS[name]}
         super().__init__({**first, **arguments}, {})
 

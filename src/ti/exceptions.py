@@ -1,25 +1,27 @@
-"""What the SDK raises: errors of Danlu that are also those its users have always caught.
+"""Exceptions of the SDK.
 
-The service's SDK raised ``ValueError`` for nearly everything.
+They are Danlu errors and also subclasses of ``ValueError``, because the service's SDK raised
+``ValueError`` for nearly everything and existing programs catch it.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from danlu.errors import InvalidJob, JobFailed
-from danlu.words import language, say
+from danlu.job.describe import cause_of, cure_of, next_command
+from danlu.messages import get_message
 
 
 class InvalidArguments(InvalidJob, ValueError, TypeError):
-    """Arguments that cannot be: every one of them, by its name, with what to write instead."""
+    """Invalid arguments. Lists all of them by name, with what to write instead."""
 
 
 class TrainingFailed(JobFailed, ValueError):
-    """A training job that ended badly.
+    """A training job that failed.
 
-    ``job_name`` and ``status`` are the service's words; ``cause`` is one line; ``traceback`` is
-    that of the script itself, as Python shows it, or empty where the script raised nothing;
-    ``job`` is the whole job as JSON.
+    ``job_name`` and ``status`` are those of the service, and ``cause`` is one line. ``traceback``
+    is the traceback of the script as Python prints it, or empty if the script raised no
+    exception. ``job`` is the complete job as JSON.
     """
 
     def __init__(self, view: Mapping[str, Any], status: str) -> None:
@@ -29,21 +31,13 @@ class TrainingFailed(JobFailed, ValueError):
         self.traceback = traceback_of(view)
         parts = [f"Error for {self.job_name}. status {status} reason: {self.cause}"]
         parts += [self.traceback] * bool(self.traceback)
-        if cure := _cure_of(view):
-            parts.append(say("end.cure", cure=cure))
+        if cure := cure_of(view):
+            parts.append(get_message("end.cure", cure=cure))
         super().__init__("\n\n".join(parts), hint=_hint(view), job=view)
 
 
-def cause_of(view: Mapping[str, Any]) -> str:
-    """Return in one line why a job ended as it did, in the language of this process."""
-    cause = view.get("cause")
-    if cause:
-        return str(cause[language()])
-    return say(f"reason.{view['reason']}") if view.get("reason") else ""
-
-
 def traceback_of(view: Mapping[str, Any]) -> str:
-    """Return the user's own lines of the traceback; frames of the platform are not in it."""
+    """Return the traceback of the user's code, without frames of the platform."""
     failure = _failure(view)
     raised = failure.get("exception", "")
     if raised in ("", "SystemExit") or not failure.get("frames"):
@@ -61,7 +55,7 @@ def _place(frame: Mapping[str, Any]) -> str:
 
 
 def _failure(view: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what is known of the task that failed first."""
+    """Return the failure of the task that failed first; empty if unknown."""
     for task in view.get("tasks") or ():
         outcome = task.get("outcome") or {}
         if f"{task['role']}-{task['index']}" == view.get("failed_task") and outcome.get("failure"):
@@ -70,20 +64,15 @@ def _failure(view: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-def _cure_of(view: Mapping[str, Any]) -> str:
-    card = (view.get("cause") or {}).get("card")
-    return str(card[language()]) if card else ""
-
-
 def _hint(view: Mapping[str, Any]) -> str:
-    following = str((view.get("cause") or {}).get("next", ""))
-    return say("end.next", command=following) if following else ""
+    command = next_command(view)
+    return get_message("end.next", command=command) if command else ""
 
 
 def renamed(faults: Sequence[tuple[str, str]], names: Mapping[str, str]) -> InvalidArguments:
-    """Return faults of a request by the names the SDK has for its fields."""
-    told = []
+    """Return the faults of a request with the argument names of the SDK."""
+    shown = []
     for field, sentence in faults:
         head, dot, rest = field.partition(".")
-        told.append((f"{names.get(head, head)}{dot}{rest}", sentence))
-    return InvalidArguments(told)
+        shown.append((f"{names.get(head, head)}{dot}{rest}", sentence))
+    return InvalidArguments(shown)

@@ -1,16 +1,18 @@
-"""Estimators of a framework whose image the service provides."""
+"""Base class of the estimators for frameworks with an image of the service."""
 
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from danlu.job import framework
+from danlu.job import spec as framework
+from danlu.messages import get_message
+from ti.arguments import got
 from ti.estimator import EstimatorBase
 from ti.exceptions import InvalidArguments
 from ti.images import Runtime
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
     from ti.arguments import Arguments
 
@@ -18,10 +20,10 @@ _PYTHON = re.compile(r"(?:py|python)?[23](?:[.\d]*)")
 
 
 class Framework(EstimatorBase):
-    """A script in a source directory, for one framework in one version."""
+    """An estimator for a script that uses one framework in one version."""
 
     default_version: ClassVar[str] = ""
-    further_names: ClassVar[tuple[str, ...]] = ()  # arguments of one class alone
+    further_names: ClassVar[tuple[str, ...]] = ()  # additional arguments of a subclass
 
     def __init__(
         self,
@@ -33,14 +35,14 @@ class Framework(EstimatorBase):
     ) -> None:
         faults = []
         if not isinstance(py_version, str) or not _PYTHON.fullmatch(py_version):
-            faults.append(("py_version", f"must be 'py3' or 'py2', got {py_version!r}."))
+            faults.append(("py_version", get_message("ti.python", given=py_version)))
         if sentence := self._not_a_version(framework_version):
-            faults.append(("framework_version", f"{sentence}, got {framework_version!r}."))
+            faults.append(("framework_version", got(sentence, framework_version)))
         if not isinstance(distributions, Mapping | None):
-            sentence = "must be such as {'parameter_server': {'enabled': True}}"
-            faults.append(("distributions", f"{sentence}, got {distributions!r}."))
+            sentence = get_message("ti.distributions")
+            faults.append(("distributions", got(sentence, distributions)))
         if not given.get("entry_point"):
-            faults.append(("entry_point", "must be the name of a Python file: the script to run."))
+            faults.append(("entry_point", get_message("ti.script_file")))
         own = {
             "py_version": py_version,
             "framework_version": framework_version,
@@ -64,7 +66,7 @@ class Framework(EstimatorBase):
     def _not_a_version(self, version: Any) -> str:
         if isinstance(version, str) and version:
             return ""
-        return f"must be a version in quotes such as {self.default_version!r}"
+        return get_message("ti.version", default_version=self.default_version)
 
     @classmethod
     def of_job(cls, given: "Arguments", runtime: Runtime, own: Mapping[str, Any]) -> "Self":
@@ -74,7 +76,10 @@ class Framework(EstimatorBase):
 
 
 def not_a_tensorflow(version: Any) -> str:
-    """Return what is wrong with a version of TensorFlow; '1.14' and '1.14.0' are the same."""
+    """Return the fault of a TensorFlow version; empty if it is valid.
+
+    '1.14' and '1.14.0' are the same version.
+    """
     if isinstance(version, str) and framework.parse(version) is not None:
         return ""
-    return "must be a version of TensorFlow in quotes such as '1.14' or '2.0.0'"
+    return get_message("ti.tensorflow_version")

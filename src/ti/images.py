@@ -1,7 +1,7 @@
-"""Images of the service, and which runtime of this machine stands in for each.
+"""Mapping of the service's container images to runtimes of this machine.
 
-There are no containers here: an image is known by its name, and its tag says the version. A script
-for an image that is not known can still run, once somebody says what it holds:
+There are no containers here. An image is identified by its name, and its tag gives the version. To
+run a script for an unknown image, add the framework of the image:
 
     ti.images.RUNTIMES["team/vision"] = "tensorflow:1.14"
 """
@@ -9,9 +9,10 @@ for an image that is not known can still run, once somebody says what it holds:
 import re
 from dataclasses import dataclass
 
-from danlu.job import framework
+from danlu.job import spec as framework
+from danlu.messages import get_message
 
-# The name of an image, without its registry and tag, or a word of it -> framework[:version].
+# Name of an image without registry and tag, or a word of the name -> framework[:version].
 RUNTIMES: dict[str, str] = {
     "tensorflow": "tensorflow",
     "tf": "tensorflow",
@@ -29,7 +30,10 @@ _PYTHON_2 = re.compile(r"(?:^|[-_.])(?:py|python|cp)2")
 
 @dataclass(frozen=True)
 class Runtime:
-    """``version`` is that of the framework, empty where the image does not say."""
+    """The runtime that replaces an image.
+
+    ``version`` is that of the framework; empty if the image does not specify it.
+    """
 
     framework: str
     version: str = ""
@@ -37,19 +41,19 @@ class Runtime:
 
     @property
     def tensorflow(self) -> str:
-        """The version of TensorFlow a script of this runtime sees, as a job says it."""
+        """The TensorFlow version that a script sees, as a value of ``framework_version``."""
         if self.framework != "tensorflow":
             return framework.NOT_OURS
         return self.version or framework.UNDECIDED
 
 
 def base_name(image: str) -> str:
-    """Return the name jobs are called after: no registry, no tag."""
+    """Return the name of an image without registry and tag, as used in job names."""
     return _parts(image)[0].rpartition("/")[2]
 
 
 def runtime_of(image: str) -> Runtime | None:
-    """Return what stands in for an image, or None where that is not known."""
+    """Return the runtime that replaces an image, or None if it is unknown."""
     name, tag = _parts(image)
     known = next((RUNTIMES[word] for word in _words(name) if word in RUNTIMES), None)
     if known is None:
@@ -58,18 +62,14 @@ def runtime_of(image: str) -> Runtime | None:
     found = _VERSION.match(tag)
     version = version or (found[0] if found else "")
     if kind == "tensorflow" and version and framework.parse(version) is None:
-        return None  # of no generation that we have
+        return None  # neither TensorFlow 1 nor 2
     return Runtime(kind, version, "py2" if _PYTHON_2.search(tag) else "py3")
 
 
 def refusal(image: str) -> str:
-    """Return the sentence for an image without a runtime."""
-    return (
-        f"there are no containers here, and it is not known what {image!r} holds. Known are images "
-        f"with one of these words in their name: {', '.join(sorted(RUNTIMES))}; the tag is the "
-        f"version, as in 'tensorflow:1.14-py3'. For another, say what it holds: "
-        f"ti.images.RUNTIMES[{_parts(image)[0]!r}] = 'tensorflow:1.14'."
-    )
+    """Return the error message for an image without a runtime."""
+    values = {"image": image, "names": ", ".join(sorted(RUNTIMES)), "name": _parts(image)[0]}
+    return get_message("ti.unknown_image", **values)
 
 
 def _parts(image: str) -> tuple[str, str]:
@@ -78,7 +78,7 @@ def _parts(image: str) -> tuple[str, str]:
 
 
 def _words(name: str) -> list[str]:
-    """Return what to look for, the most exact first: the whole name, its ends, its words."""
+    """Return the keys to look up, most specific first: whole name, its suffixes, its words."""
     parts = name.split("/")
     ends = ["/".join(parts[start:]) for start in range(len(parts))]
     return [*ends, *re.split(r"[-_.]", parts[-1].lower())]

@@ -1,4 +1,4 @@
-"""A connection to the platform: this machine's own server, or one elsewhere."""
+"""A connection to a server: this machine's own server or a remote one."""
 
 import os
 import subprocess
@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from danlu import words
+from danlu import messages as words
 from danlu.errors import Refused, Unsupported
+from danlu.messages import get_message
 from ti.describing import description
 from ti.exceptions import InvalidArguments
 
@@ -23,10 +24,11 @@ _STORE = "from danlu.cli.main import main; main()"
 
 
 class Session:
-    """One server, and what can be asked of it beside an estimator.
+    """A server, and the operations on it that need no estimator.
 
-    Without arguments it is the server that the settings name, and where they name none this
-    machine's own, which is started when it is not there. Making a session connects to nothing.
+    Without arguments, the server in the settings is used. If the settings have none, this
+    machine's own server is used, and started if it does not run. Creating a session does not
+    connect.
     """
 
     def __init__(self, *, server: str = "", token: str = "") -> None:
@@ -38,39 +40,40 @@ class Session:
         from danlu.settings import load
 
         settings = load()
-        words.use(settings.lang or words.of_locale(os.environ))
+        words.use(settings.lang)
         return settings
 
     @property
     def elsewhere(self) -> str:
-        """The URL of the server, empty for this machine's own, which sees this machine's files."""
+        """The URL of a remote server; empty for this machine's own server.
+
+        This machine's own server can read local files.
+        """
         return self._server or self.settings.server
 
     @cached_property
     def client(self) -> "Client":
-        """The platform's operations.
+        """The client of the server.
 
         Raises:
-            DanluError: there is no server, or it does not want us.
+            DanluError: there is no server, or it rejects the client.
         """
         from danlu.client import connect
 
         if not self.elsewhere and "DANLU_TASK" in os.environ:
-            raise Refused(
-                "This program runs as a job itself, where there is no server.",
-                hint="Run it with: danlu python launch.py, or name one: Session(server=…, token=…)",
-            )
+            raise Refused.from_key("ti.no_server")
         client = connect(self.settings, self.elsewhere or None, self._token or None)
-        # Whatever keeps this session in a circle, an exception say: its connection is closed first.
+        # If a reference cycle (for example an exception) holds this session, the connection is
+        # closed before the objects of the cycle are freed.
         weakref.finalize(self, client.close)
         return client
 
     def default_bucket(self) -> str:
-        """Return the bucket outputs go to where no ``output_path`` is given."""
+        """Return the bucket for outputs without an ``output_path``."""
         return DEFAULT_BUCKET
 
     def describe_training_job(self, job_name: str) -> dict[str, Any]:
-        """Return a job in the words of the service: TrainingJobStatus, SecondaryStatus, …"""
+        """Return a job in the format of the service: TrainingJobStatus, SecondaryStatus, …"""
         return description(self.client.job(job_name))
 
     def describe_training_jobs(
@@ -79,16 +82,16 @@ class Session:
         """Return the newest training jobs, newest first.
 
         Raises:
-            Unsupported: filters; ``danlu ls`` has some.
+            Unsupported: ``filters`` is not empty; ``danlu ls`` has filters.
         """
         if filters:
-            raise Unsupported("filters of describe_training_jobs are not there.", hint="danlu ls")
+            raise Unsupported.from_key("ti.no_filters")
         found = self.client.jobs(limit=500)["jobs"]
         ours = [view for view in found if view["spec"]["dialect"] == "ti"]
         return [description(view) for view in ours[offset : offset + limit]]
 
     def stop_training_job(self, job_name: str) -> None:
-        """Ask a job to end; one that has ended is left alone."""
+        """Request that a job stops. An ended job is unchanged."""
         self.client.stop(job_name)
 
     def upload_data(
@@ -97,16 +100,16 @@ class Session:
         """Copy a file or the contents of a folder to a bucket, and return its URI for ``fit``.
 
         Raises:
-            InvalidArguments: there is nothing at ``path``.
-            Refused: the bucket belongs to a server elsewhere, or cannot be written.
+            InvalidArguments: ``path`` does not exist.
+            Refused: the bucket belongs to a remote server, or cannot be written.
         """
         source = Path(path).expanduser()
         if not source.exists():
-            fault = f"there is no file or folder {os.fspath(path)!r}."
+            fault = get_message("ti.no_path", path=os.fspath(path))
             raise InvalidArguments([("path", fault)])
         uri = f"cos://{bucket or DEFAULT_BUCKET}/{key_prefix.strip('/')}"
         self._check_reach()
-        # A store is opened by the command, in a process of its own: a client never opens one.
+        # `danlu store` opens the store in a separate process, because clients never open stores.
         target = f"{uri}/{source.name}" if source.is_file() else f"{uri}/"
         done = subprocess.run(
             [sys.executable, "-c", _STORE, "store", "cp", str(source.absolute()), target],
@@ -114,23 +117,18 @@ class Session:
             text=True,
         )
         if done.returncode:
-            raise Refused(f"{os.fspath(path)!r} could not be copied: {done.stderr.strip()}")
+            why = done.stderr.strip()
+            raise Refused.from_key("ti.not_copied", path=os.fspath(path), why=why)
         return uri
 
     def _check_reach(self) -> None:
         from danlu.settings import endpoint_of
 
         if self.elsewhere and endpoint_of("cos", self.settings.stores) is None:
-            raise Refused(
-                f"The buckets of the server {self.elsewhere} cannot be reached from here.",
-                hint="Give the path itself to fit(), which sends it, or set DANLU_COS_ENDPOINT.",
-            )
+            raise Refused.from_key("ti.no_reach", elsewhere=self.elsewhere)
 
     def get_monitor_data(self, *_: object, **__: object) -> NoReturn:
-        raise Unsupported("get_monitor_data (cloud monitoring) is not there.")
+        raise Unsupported.from_key("ti.no_monitor")
 
     def search_log(self, *_: object, **__: object) -> NoReturn:
-        raise Unsupported(
-            "search_log (the log service CLS) is not there.",
-            hint="Print a job's output with: TensorFlow.attach(training_job_name=NAME).logs()",
-        )
+        raise Unsupported.from_key("ti.no_search")

@@ -1,17 +1,16 @@
-"""One training job on a server, known by its name."""
+"""A training job on a server, identified by its name."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ti.describing import description, model_uri, status_of
 from ti.exceptions import TrainingFailed
-from ti.following import follow, show_output
+from ti.following import Terminal, follow, model_line, show_output
 from ti.session import Session
-from ti.terminal import Terminal
 
 
 class TrainingJob:
-    """A job that was started; it goes on without this object."""
+    """A job that was started. It keeps running without this object."""
 
     def __init__(self, session: Session, view: Mapping[str, Any]) -> None:
         self._session = session
@@ -21,17 +20,17 @@ class TrainingJob:
     def name(self) -> str:
         return str(self._view["name"])
 
-    # SageMaker's word for it.
+    # The name in the SageMaker SDK.
     job_name = name
 
     @property
     def model_data(self) -> str:
-        """The URI of ``model.tar.gz``: there when the job has ended and has left a model."""
+        """The URI of ``model.tar.gz``. It exists after the job has ended and written a model."""
         return model_uri(self._view)
 
     @property
     def status(self) -> str:
-        """InProgress, Completed, Failed, Stopping or Stopped: as it is now."""
+        """The current status: InProgress, Completed, Failed, Stopping or Stopped."""
         return status_of(self._session.client.job(self._id))
 
     @property
@@ -39,25 +38,30 @@ class TrainingJob:
         return str(self._view["id"])
 
     def describe(self) -> dict[str, Any]:
-        """Return all that is known of it now, in the words of the service."""
+        """Return the current description of the job in the format of the service."""
         return description(self._session.client.job(self._id))
 
     def wait(self, logs: bool = True) -> None:
-        """Print what it writes from its beginning on (``logs``), until it has ended.
+        """Wait until the job has ended; with ``logs`` print all its output.
+
+        If it succeeded, the URI of its model is printed.
 
         Raises:
-            TrainingFailed: it ended badly; the script's own traceback is in it.
+            TrainingFailed: the job failed; the exception has the traceback of the script.
         """
-        ended = follow(self._session.client, self._view, logs=logs, terminal=Terminal())
+        client, terminal = self._session.client, Terminal()
+        ended = follow(client, self._view, logs=logs, terminal=terminal)
+        if ended["state"] == "succeeded":
+            terminal.line(model_line(client, ended))
         if ended["state"] == "failed":
             raise TrainingFailed(ended, status_of(ended))
 
     def logs(self, wait: bool = True) -> None:
-        """Print what it has written, and with ``wait`` what it is still to write."""
+        """Print the output of the job; with ``wait`` follow it until the job has ended."""
         show_output(self._session.client, self._id, Terminal(), wait=wait)
 
     def stop(self, wait: bool = True) -> None:
-        """Ask it to end and wait until it has; one that has ended is left alone."""
+        """Stop the job; with ``wait``, wait until it has ended. An ended job is unchanged."""
         self._session.client.stop(self._id)
         if wait:
             self._session.client.wait(self._id)

@@ -14,14 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from danlu.agent.cgroup import ControlGroup
 from danlu.job.job import new_id
 from danlu.job.plan import Command, Fetch, Install, Isolation, Limits, Place, Push, Task
 from danlu.job.status import Outcome
+from danlu.sandbox.cgroup import ControlGroup, own_groups
 from danlu.taskdir.files import TaskDir, raise_fence
-from danlu.taskdir.hierarchy import own_groups
-from danlu.taskdir.local import FileCarrier
-from danlu.taskdir.process import mark, marked
+from danlu.taskdir.job_files import LocalJobFiles
+from danlu.taskdir.processes import mark, task_pids
 
 CODE = "/home/ma-user/modelarts/user-job-dir/code"
 LIMITS = Limits(heartbeat=0.05, grace=5, mirror=0.1)
@@ -88,9 +87,9 @@ class Bench:
             self.limits,
             tuple(secrets or ()),
         )
-        carrier = FileCarrier(self.home / "jobs" / self.job_id)
-        files_of_task = TaskDir(carrier, attempt, task.name)
-        raise_fence(carrier, attempt)
+        store = LocalJobFiles(self.home / "jobs" / self.job_id)
+        files_of_task = TaskDir(store, attempt, task.name)
+        raise_fence(store, attempt)
         files_of_task.write_plan(task, secrets or {})
         return files_of_task
 
@@ -102,7 +101,9 @@ class Bench:
         workspace.mkdir(parents=True, exist_ok=True)
         if self.owner >= 0:
             for path in (self.home, *self.home.rglob("*")):
-                os.chown(path, self.owner, self.owner, follow_symlinks=False)
+                # A temporary file of an agent that runs may be renamed meanwhile.
+                with contextlib.suppress(FileNotFoundError):
+                    os.chown(path, self.owner, self.owner, follow_symlinks=False)
         own = ["--home", str(self.home), "--job", self.job_id]
         own += ["--attempt", str(files.attempt), "--task", files.task]
         with open(workspace / "agent.log", "ab") as output:
@@ -119,7 +120,7 @@ class Bench:
         return process
 
     def run(self, files: TaskDir) -> Outcome:
-        """Run an agent to its end and return what it said."""
+        """Run an agent to its end and return its output."""
         process = self.start(files)
         process.wait(60)
         outcome = files.outcome()
@@ -130,14 +131,14 @@ class Bench:
         return files.log_reader().read(0, 1 << 22).data.decode(errors="replace")
 
     def processes(self, attempt: int = 1) -> list[int]:
-        return list(marked(mark(self.job_id, attempt, "worker-0")))
+        return list(task_pids(mark(self.job_id, attempt, "worker-0")))
 
     def close(self) -> None:
         for process in self.running:
             if process.poll() is None:
                 process.kill()
             process.wait()
-        for pid in marked(f"{self.job_id}/"):
+        for pid in task_pids(f"{self.job_id}/"):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, 9)
         self._remove_groups()
@@ -151,7 +152,7 @@ class Bench:
             group.remove()
 
 
-def until(condition: Callable[[], object], *, seconds: float = 30) -> None:
+def until(condition: Callable[[], object], *, seconds: float = 100) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come to pass"
@@ -170,7 +171,7 @@ KINDS = {
     "copies": Isolation("user", overlay=False),
     "none": Isolation(),
 }
-NOBODY = 65534
+NOBODY_UID = 65534
 
 
 def make_bench(home: Path, kind: str) -> Bench:
@@ -178,9 +179,9 @@ def make_bench(home: Path, kind: str) -> Bench:
     made = Bench(home, KINDS[kind])
     if kind == "nobody":
         reachable = [os.path.realpath(path) for path in (sys.base_prefix, home)]
-        wrapper = str(Path(__file__).with_name("as_nobody.py"))
+        wrapper = str(Path(__file__).with_name("unprivileged.py"))
         made.before = [sys.executable, wrapper, *reachable, "--"]
-        made.owner = NOBODY
+        made.owner = NOBODY_UID
     return made
 
 
@@ -244,6 +245,7 @@ def plan_with_packages(
     requirements: str = "",
     *,
     package: bool = False,
+    optional: bool = False,
     modules: Mapping[str, str] | None = None,
     **command: object,
 ) -> TaskDir:
@@ -251,6 +253,5 @@ def plan_with_packages(
     root = "" if bench.isolation.private_paths else str(bench.workspace() / "root")
     named = {"requirements.txt": requirements} if requirements else {}
     path = root + CODE if package else f"{root}{CODE}/requirements.txt"
-    return bench.plan(
-        script, modules={**named, **(modules or {})}, install=(Install(path, package),), **command
-    )
+    install = (Install(path, package, optional),)
+    return bench.plan(script, modules={**named, **(modules or {})}, install=install, **command)

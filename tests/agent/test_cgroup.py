@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from danlu.agent import cgroup
-from danlu.agent.processes import Processes, descendants
+from danlu.agent.script.processes import Processes, descendants
+from danlu.sandbox import cgroup
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_members_end_at_once_and_the_group_goes(group, until):
 
     group.kill()
 
-    assert process.wait(10) == -signal.SIGKILL
+    assert process.wait(100) == -signal.SIGKILL
     until(lambda: not group.pids())
     group.remove()
     assert not group.folder.exists()
@@ -45,7 +45,7 @@ def test_groups_that_are_empty_and_old_are_swept(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["danlu-used", "other"]
 
 
-def test_a_group_whose_agent_lives_is_kept_however_old_it_seems(tmp_path):
+def test_group_whose_agent_lives_is_kept_however_old_it_seems(tmp_path):
     """It is empty while data is fetched, which may take hours; and a clock may jump."""
     group = cgroup.ControlGroup(tmp_path / "danlu-fetching")
     group.folder.mkdir()
@@ -87,7 +87,7 @@ def test_a_limit_is_written_where_processes_are_counted(tmp_path, beside):
     assert group.refused_processes() == 3
 
 
-def test_without_a_controller_there_is_no_limit_and_nothing_is_made_up(tmp_path):
+def test_missing_controller_gives_no_limit(tmp_path):
     group = cgroup.ControlGroup(tmp_path)
 
     assert not group.limit_processes(64)
@@ -110,8 +110,8 @@ def test_members_stand_back_with_all_they_start(group, until):
     shell = subprocess.Popen(["sh", "-c", "read go; sleep 60 & wait"], stdin=subprocess.PIPE)
     (group.folder / "cgroup.procs").write_text(str(shell.pid))
 
-    assert group.stand_back() == 1
-    assert group.stand_back() == 0
+    assert group.lower_priority() == 1
+    assert group.lower_priority() == 0
 
     shell.stdin.write(b"go\n")
     shell.stdin.close()
@@ -139,10 +139,10 @@ def test_processes_are_found_by_their_mark_alone(until):
 
     processes.send(signal.SIGTERM)
 
-    assert process.wait(10) == -signal.SIGTERM
+    assert process.wait(100) == -signal.SIGTERM
 
 
-def test_descendants_do_not_include_oneself_or_strangers():
+def test_descendants_do_not_include_oneself_or_others():
     process = subprocess.Popen(SLEEPER)
 
     found = descendants(os.getpid())
@@ -153,7 +153,7 @@ def test_descendants_do_not_include_oneself_or_strangers():
     process.wait()
 
 
-def test_a_process_the_kernel_does_not_let_go_is_given_up():
+def test_process_kernel_does_not_let_go_is_given_up():
     """A clock that runs: a minute passes with every look."""
     now = [0.0]
 

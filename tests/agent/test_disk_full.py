@@ -1,13 +1,14 @@
-"""A disk without room, wherever it is met: the job says so and the next one runs."""
+"""A full disk in any phase: the job has the reason, and the next job runs."""
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from danlu.agent import kernel
 from danlu.job.plan import Fetch, Push
 from danlu.job.state import Reason
+from danlu.sandbox import kernel
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root")
 
@@ -33,7 +34,7 @@ FILL = """
 """
 
 
-def test_a_script_that_fills_the_disk_is_told_so(small):
+def test_script_that_fills_the_disk_gets_reason(small):
     files = small.plan(FILL.format(then="raise"))
 
     outcome = small.run(files)
@@ -54,11 +55,11 @@ def test_a_script_that_does_not_mind_goes_on(small, until):
 
     files.request_stop(0.1)
 
-    assert agent.wait(30) == 0
+    assert agent.wait(100) == 0
     assert files.outcome().reason is Reason.STOPPED_BY_USER
 
 
-def test_a_script_that_takes_all_room_again_and_again(small):
+def test_script_that_takes_all_room_again_and_again(small):
     small.limits = replace(small.limits, lost_after=1)
     files = small.plan(
         """
@@ -100,9 +101,25 @@ def test_outputs_are_stored_when_their_store_has_room_again(small, until):
         push=(Push("/home/ma-user/out", "obs://bucket/out", "train_url"),),
     )
     agent = small.start(files)
-    until(lambda: b"trying again" in files.log_reader().read(0).data)
+    until(lambda: b"retrying until" in files.log_reader().read(0).data)
 
     ballast.unlink()
 
-    assert agent.wait(30) == 0
+    assert agent.wait(250) == 0
     assert (files.outcome().reason, files.outcome().pushed_bytes) == (Reason.DONE, 10 << 20)
+
+
+def test_outputs_that_their_full_store_never_took_are_named(small):
+    (small.home / "ballast").write_bytes(bytes(6 << 20))
+    small.limits = replace(small.limits, store=1)
+    files = small.plan(
+        "open('/home/ma-user/out/model', 'wb').write(bytes(10 << 20))",
+        push=(Push("/home/ma-user/out", "obs://bucket/out", "train_url"),),
+    )
+
+    outcome = small.run(files)
+
+    assert (outcome.reason, outcome.stored) == (Reason.DISK_FULL, False)
+    (left,) = outcome.unstored
+    assert Path(left.path, "model").stat().st_size == 10 << 20
+    assert f"the only copy of train_url is in {left.path}" in small.log(files)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from danlu.agent.install_index import installer_environment, pip_options
+from danlu.agent.packages.uv import installer_environment, pip_options
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def environment(own, tmp_path):
     return installer_environment(own, tmp_path / "danlu", tmp_path / "scratch")
 
 
-def test_pips_words_are_said_in_uvs(own, tmp_path):
+def test_pip_options_are_translated_for_uv(own, tmp_path):
     (tmp_path / "person/.config/pip/pip.conf").write_text(
         "[global]\nindex-url = https://in.house/simple\ntrusted-host = in.house\n"
         "[install]\nfind-links = /one /two\n"
@@ -42,7 +42,7 @@ def test_uvs_own_variables_win_over_pips_files(own, tmp_path):
     assert "UV_DEFAULT_INDEX" not in env
 
 
-def test_a_file_of_pip_that_cannot_be_read_is_passed_over(own, tmp_path):
+def test_file_of_pip_that_cannot_be_read_is_passed_over(own, tmp_path):
     (tmp_path / "person/.config/pip/pip.conf").write_text("index-url = without a section\n")
 
     assert "index-url" not in pip_options(own)
@@ -64,7 +64,7 @@ def test_what_is_not_for_the_installer_stays_out(own, tmp_path):
 
 
 @pytest.mark.parametrize("cache", ["danlu/uv", "person/.cache/uv"])
-def test_a_cache_that_a_task_cannot_see_is_not_used(own, tmp_path, cache):
+def test_cache_that_task_cannot_see_is_not_used(own, tmp_path, cache):
     env = environment({**own, "UV_CACHE_DIR": str(tmp_path / cache)}, tmp_path)
 
     hidden = cache.startswith("danlu")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from danlu.agent import sandbox
-from danlu.agent.child import needed_paths
+from danlu.agent.script.child import needed_paths
 from danlu.job.state import Reason
+from danlu.sandbox import entry as sandbox
 
-PROBE = [sys.executable, "-m", "danlu.agent.sandbox", "--probe"]
+PROBE = [sys.executable, "-m", "danlu.sandbox.entry", "--probe"]
 
 
-def test_a_probe_says_what_works_and_leaves_nothing(tmp_path):
+def test_a_probe_reports_what_works_and_leaves_nothing(tmp_path):
     folder = tmp_path / "work, new: here"
     done = subprocess.run([*PROBE, str(folder)], capture_output=True, text=True, check=True)
 
@@ -29,7 +29,7 @@ def test_a_probe_says_what_works_and_leaves_nothing(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another")
 def test_a_probe_by_an_ordinary_user(tmp_path):
-    wrapper = str(Path(__file__).with_name("as_nobody.py"))
+    wrapper = str(Path(__file__).with_name("unprivileged.py"))
     folder = tmp_path / "work"
     folder.mkdir()
     os.chown(folder, 65534, 65534)
@@ -46,14 +46,14 @@ def test_a_probe_by_an_ordinary_user(tmp_path):
     assert list(folder.iterdir()) == []
 
 
-def test_a_probe_without_a_folder_says_how_to_call_it():
+def test_probe_without_folder_reports_how_to_call_it():
     done = subprocess.run(PROBE, capture_output=True, text=True, check=False)
 
     assert done.returncode == 2
     assert "--probe FOLDER" in done.stderr
 
 
-def test_a_script_finds_machines_by_the_names_of_its_service(each_bench):
+def test_script_finds_machines_by_names_of_its_service(each_bench):
     look = "import socket\nprint('it is', socket.gethostbyname('algo-2'))"
     files = each_bench.plan(look, hosts={"algo-2": "127.78.33.1"})
 
@@ -63,7 +63,7 @@ def test_a_script_finds_machines_by_the_names_of_its_service(each_bench):
         assert "it is 127.78.33.1\n" in log
     else:
         assert outcome.failure.exception == "gaierror"
-        assert "so names lead nowhere: algo-2 is 127.78.33.1\n" in log
+        assert "so these names cannot be resolved: algo-2=127.78.33.1\n" in log
 
 
 HIDING = ("root", "user", "nobody", "copies")  # without namespaces nothing can be hidden
@@ -88,7 +88,7 @@ LOOK = """
 
 
 @pytest.mark.parametrize("each_bench", HIDING, indirect=True)
-def test_the_home_of_the_platform_is_hidden_but_for_the_box(each_bench):
+def test_home_of_platform_is_hidden_but_for_box(each_bench):
     (each_bench.home / "token").write_text("canary")
     files = each_bench.plan(LOOK, args=(str(each_bench.home),))
 
@@ -126,16 +126,30 @@ def test_two_jobs_never_see_each_others_cache(each_bench, until):
 
 
 def test_one_job_reaches_no_process_of_another(bench, until):
-    first = bench.plan(
-        "open('/cache/secret', 'w')\nimport time\nprint('ready', flush=True)\ntime.sleep(60)"
-    )
+    name = f"danlu-test-{bench.job_id}"
+    first = bench.plan(f"""
+        import socket, time
+        open('/cache/secret', 'w')
+        listening = socket.socket(socket.AF_UNIX)
+        listening.bind("\\0{name}")
+        listening.listen()
+        with socket.socket(socket.AF_UNIX) as own:
+            own.connect("\\0{name}")
+        print('ready', flush=True)
+        time.sleep(60)
+    """)
     bench.start(first)
     until(lambda: "ready" in bench.log(first))
     (script, *_) = bench.processes()
     bench.job_id = bench.job_id[::-1]
     second = bench.plan(f"""
-        import os
+        import os, socket
         reached = []
+        try:
+            socket.socket(socket.AF_UNIX).connect("\\0{name}")
+            reached.append("socket")
+        except OSError as error:
+            print("socket:", type(error).__name__)
         try:
             reached.append(os.listdir("/proc/{script}/root/cache"))
         except OSError as error:
@@ -157,7 +171,7 @@ def test_one_job_reaches_no_process_of_another(bench, until):
     bench.close()
 
 
-def test_the_rest_of_the_machine_is_as_it_was(bench):
+def test_rest_of_machine_is_as_it_was(bench):
     files = bench.plan(
         "import os\nprint(sorted(os.listdir('/')))\nprint(os.listdir('/opt'), os.getuid())"
     )
@@ -170,14 +184,14 @@ def test_the_rest_of_the_machine_is_as_it_was(bench):
     assert int(lines[2].rsplit(" ", 1)[1]) == os.getuid()
 
 
-def test_what_a_script_writes_into_the_root_stays_its_own(bench):
+def test_what_script_writes_into_root_stays_its_own(bench):
     files = bench.plan("import os\nos.makedirs('/a-new-folder/deep')\nopen('/a-new-folder/x', 'w')")
 
     assert bench.run(files).reason is Reason.DONE
     assert not os.path.exists("/a-new-folder")
 
 
-def test_what_a_script_changes_in_its_data_is_gone_with_it(each_bench):
+def test_what_script_changes_in_its_data_is_gone_with_it(each_bench):
     script = """
         import os
         print(sorted(os.listdir(".")), open("notes.txt").read())
@@ -195,7 +209,7 @@ def test_what_a_script_changes_in_its_data_is_gone_with_it(each_bench):
     assert "['deep', 'notes.txt', 'train.py'] n\n" in each_bench.log(files)
 
 
-def test_a_private_path_may_cover_the_home_of_the_platform(bench):
+def test_private_path_may_cover_home_of_platform(bench):
     """A private /tmp, and everything of ours below /tmp."""
     files = bench.plan(
         "import os\nprint(sorted(os.listdir('/tmp')), os.path.isdir(os.environ['DANLU_BOX']))",
@@ -214,16 +228,16 @@ def test_an_order_survives_its_way_through_the_pipe():
     root = sandbox.Root(
         "/new", [("/a", "/cache")], [sandbox.Overlay("l", "u", "w", "/s")], [], ["/h"], [], "/box"
     )
-    order = sandbox.Order(1, "user", root, "", "/", ["python"], {"名": "值"})
+    order = sandbox.LaunchOrder(1, "user", root, "", "/", ["python"], {"名": "值"})
 
-    back = sandbox.Order.load(order.dump())
+    back = sandbox.LaunchOrder.load(order.dump())
 
     assert back.root.overlays == root.overlays
     assert (back.env, back.namespace) == (order.env, "user")
 
 
 def test_python_packages_below_the_home_are_shown_again(bench, monkeypatch):
-    """As when somebody keeps the environment beside the data."""
+    """For an environment that is stored beside the data."""
     package = bench.home / "packages"
     package.mkdir()
     (package / "kept_module.py").write_text("value = 7\n")

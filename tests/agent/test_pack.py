@@ -5,8 +5,8 @@ import tarfile
 
 import pytest
 
-from danlu.agent.ending import Interrupted
-from danlu.agent.pack import pack
+from danlu.agent.control import Interrupted
+from danlu.agent.outputs import pack
 from danlu.errors import StorageError
 from danlu.job.plan import Push
 from danlu.job.state import Reason
@@ -21,7 +21,8 @@ def allowed():
 
 def stored(bench):
     folder = bench.home / "store/buckets/bucket/job/output"
-    return {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    files = [p.relative_to(folder) for p in folder.rglob("*") if p.is_file()]
+    return {path.as_posix() for path in files if ".danlu" not in path.parts}
 
 
 def content(path):
@@ -61,7 +62,7 @@ def test_equal_files_give_equal_bytes(model, tmp_path):
     assert (tmp_path / "a.tar.gz").read_bytes() == (tmp_path / "b.tar.gz").read_bytes()
 
 
-def test_a_link_is_the_file_it_leads_to_and_none_leads_out(model, tmp_path):
+def test_link_is_file_it_leads_to_and_none_leads_out(model, tmp_path):
     (tmp_path / "secret").write_text("secret")
     (model / "best").symlink_to("saved_model.pb")
     (model / "out").symlink_to(tmp_path / "secret")
@@ -90,7 +91,7 @@ def test_a_file_that_vanishes_is_named(model, tmp_path):
 
 
 @pytest.mark.parametrize(("ending", "reason"), [("", Reason.DONE), ("1/0", Reason.SCRIPT_FAILED)])
-def test_a_packed_output_is_one_archive_however_the_script_ended(bench, ending, reason):
+def test_packed_output_is_one_archive_however_script_ended(bench, ending, reason):
     files = bench.plan(f"open('/opt/ml/model/w', 'w').write('7')\n{ending}", push=(MODEL,))
 
     outcome = bench.run(files)
@@ -101,7 +102,7 @@ def test_a_packed_output_is_one_archive_however_the_script_ended(bench, ending, 
     assert content(archive) == {"w": b"7"}
 
 
-def test_an_output_with_nothing_in_it_becomes_no_archive(each_bench):
+def test_output_with_nothing_in_it_becomes_no_archive(each_bench):
     files = each_bench.plan("pass", push=(MODEL,))
 
     outcome = each_bench.run(files)
@@ -113,7 +114,7 @@ def test_an_output_with_nothing_in_it_becomes_no_archive(each_bench):
     assert "/opt/ml/model is empty, so there is no model.tar.gz\n" in log
 
 
-def test_a_packed_output_is_not_mirrored_and_a_retry_begins_without_it(bench, until):
+def test_packed_output_is_not_mirrored_and_retry_begins_without_it(bench, until):
     script = """
         import os, time
         print("found", os.listdir("/opt/ml/model"), os.listdir("/opt/ml/checkpoints"), flush=True)

@@ -1,10 +1,10 @@
-"""Packages that cannot be had, by the real agent: what is said, and whether it is tried again."""
+"""Packages that cannot be installed, by the real agent: messages and retries."""
 
 from danlu.job.state import Reason
 from wheels import wheel
 
 
-def test_what_cannot_be_installed_ends_the_job_with_a_sentence(bench, index, asking):
+def test_what_cannot_be_installed_ends_job_with_sentence(bench, index, asking):
     files = asking(bench, "print('ran')", "numpyy==1.0\n")
 
     outcome = bench.run(files)
@@ -17,7 +17,7 @@ def test_what_cannot_be_installed_ends_the_job_with_a_sentence(bench, index, ask
     assert "ran\n" not in bench.log(files)
 
 
-def test_all_faults_of_a_file_are_told_at_once(bench, index, asking):
+def test_all_faults_of_file_are_reported_at_once(bench, index, asking):
     files = asking(bench, "pass", "not a requirement\nmissing-1.0-py3-none-any.whl\n-r none.txt\n")
 
     detail = bench.run(files).failure.detail
@@ -41,7 +41,7 @@ def test_strict_packages_refuses_and_lists_all(bench, index, asking, monkeypatch
         assert asked in outcome.failure.detail
 
 
-def test_a_network_that_does_not_answer_is_tried_again(bench, index, asking, monkeypatch):
+def test_network_that_does_not_answer_is_tried_again(bench, index, asking, monkeypatch):
     for name in ("UV_OFFLINE", "UV_FIND_LINKS"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://someone:pass-word@127.0.0.1:9/simple")
@@ -56,7 +56,7 @@ def test_a_network_that_does_not_answer_is_tried_again(bench, index, asking, mon
     assert "pass-word" not in outcome.failure.detail + bench.log(files)
 
 
-def test_a_setup_that_fails_says_why(bench, index, asking):
+def test_a_setup_that_fails_reports_why(bench, index, asking):
     files = asking(bench, "pass", package=True, modules={"setup.py": "print 'python 2'\n"})
 
     outcome = bench.run(files)
@@ -65,7 +65,53 @@ def test_a_setup_that_fails_says_why(bench, index, asking):
     assert "setup.py does not build: SyntaxError" in outcome.failure.detail
 
 
-def test_a_stop_while_packages_are_built_ends_the_task(bench, index, asking, until):
+def test_failed_optional_setup_is_reported_and_script_runs(bench, index, asking):
+    modules = {"setup.py": "import sys\nsys.exit(3)\n"}
+    files = asking(bench, "print('ran')", package=True, optional=True, modules=modules)
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.DONE, outcome
+    log = bench.log(files)
+    assert "ran\n" in log
+    assert "packages (" in log
+    assert "none installed" in log
+    assert "the package (setup.py): left out: setup.py does not build" in log
+
+
+def test_what_setup_requires_is_left_out_where_it_is_optional(bench, index, asking):
+    setup = (
+        "from setuptools import setup\n"
+        "setup(name='mine', version='1.0', py_modules=['part'], install_requires=['nosuch'])\n"
+    )
+    modules = {"setup.py": setup, "part.py": "NAME = 'part'\n"}
+    script = "import importlib.metadata as m, part\nprint(m.version('mine'), part.NAME)"
+    files = asking(bench, script, package=True, optional=True, modules=modules)
+
+    assert bench.run(files).reason is Reason.DONE
+
+    log = bench.log(files)
+    assert "1.0 part\n" in log
+    assert "nosuch (setup.py): left out: Because nosuch was not found" in log
+
+
+def test_uninstallable_lines_of_optional_file_are_skipped(bench, index, asking):
+    wheel(index, "kept", "1.0")
+    text = "python==3.7\nnot a requirement\nkept==1.0\nnosuch==2.0\n"
+    files = asking(bench, "import kept\nprint('ran')", text, optional=True)
+
+    assert bench.run(files).reason is Reason.DONE
+
+    log = bench.log(files)
+    assert "ran\n" in log
+    assert "packages (" in log
+    assert "kept 1.0" in log
+    assert "python==3.7 (requirements.txt line 1): left out; jobs run on Python 3." in log
+    assert "line 2: 'not a requirement' is not a requirement. It is left out." in log
+    assert "nosuch==2.0 (requirements.txt line 4): left out: Because nosuch was not found" in log
+
+
+def test_stop_while_packages_are_built_ends_task(bench, index, asking, until):
     modules = {"setup.py": "import time\nopen('/cache/building', 'w').close()\ntime.sleep(600)\n"}
     files = asking(bench, "pass", package=True, modules=modules)
     agent = bench.start(files)

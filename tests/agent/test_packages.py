@@ -23,8 +23,8 @@ def report(bench):
     return json.loads(found[0].read_text())
 
 
-def test_a_script_imports_what_its_requirements_file_asks_for(each_bench, index, asking):
-    if each_bench.before:  # somebody without rights must reach these too
+def test_script_imports_what_its_requirements_file_asks_for(each_bench, index, asking):
+    if each_bench.before:  # a user without rights must reach these too
         each_bench.before[2:2] = [str(index), os.environ["UV_CACHE_DIR"]]
     wheel(index, "deep", "2.0")
     wheel(
@@ -56,7 +56,7 @@ def test_a_script_imports_what_its_requirements_file_asks_for(each_bench, index,
     assert not list(each_bench.workspace().glob("box/install"))
 
 
-def test_the_runtime_wins_and_the_log_says_so(bench, index, asking):
+def test_the_runtime_wins_and_this_is_logged(bench, index, asking):
     wheel(index, "click", "7.0")
     script = "import click; print('click at', click.__file__)"
     files = asking(bench, script, "# old\nclick==7.0\n")
@@ -72,7 +72,7 @@ def test_the_runtime_wins_and_the_log_says_so(bench, index, asking):
     assert [item["why"] for item in report(bench)["changed"]] == ["runtime"]
 
 
-def test_a_pin_that_does_not_exist_any_more_is_relaxed_alone(bench, index, asking):
+def test_pin_that_does_not_exist_any_more_is_relaxed_alone(bench, index, asking):
     for number in ("1.0", "2.0"):
         wheel(index, "kept", number)
     wheel(index, "gone", "9.0")
@@ -90,12 +90,12 @@ def test_a_pin_that_does_not_exist_any_more_is_relaxed_alone(bench, index, askin
     log = bench.log(files)
     assert outcome.reason is Reason.DONE, log
     assert "\n1.0 9.0 3.0\n" in log
-    said = "gone==0.1 (requirements.txt line 2): cannot be installed here; gone 9.0 is used"
-    assert said in log
+    message = "gone==0.1 (requirements.txt line 2): cannot be installed here; gone 9.0 is used"
+    assert message in log
     assert "kept==1.0 (" not in log
 
 
-def test_pins_that_contradict_each_other_are_relaxed_from_the_last(bench, index, asking):
+def test_pins_that_contradict_each_other_are_relaxed_from_last(bench, index, asking):
     for number in ("1.0", "2.0"):
         wheel(index, "base", number)
     wheel(index, "upper", "1.0", requires=["base<2"])
@@ -119,7 +119,7 @@ def test_old_names_and_parts_of_python(bench, index, asking):
 
     log = bench.log(files)
     assert outcome.reason is Reason.DONE, log
-    renamed = "scikit-image 1.9 is used, as it is called now"
+    renamed = "scikit-image 1.9 is used, its current name"
     assert f"skimage==0.0 (requirements.txt line 1): {renamed}" in log
     assert "futures==3.0 (requirements.txt line 2): not needed" in log
 
@@ -154,7 +154,7 @@ SETUP = """
 """
 
 
-def test_a_package_is_installed_as_its_setup_says(bench, index, asking):
+def test_package_is_installed_by_its_setup_py(bench, index, asking):
     wheel(index, "deep", "2.0")
     modules = {
         "setup.py": SETUP,
@@ -222,12 +222,12 @@ def test_nothing_asked_for_installs_nothing(bench, index, asking):
     assert bench.run(none).reason is Reason.DONE, bench.log(none)
 
 
-def test_pip_in_a_script_installs_for_this_task_only(bench, index, asking):
+def test_pip_in_script_installs_for_this_task_only(bench, index, asking):
     wheel(index, "deep", "2.0")
-    script = f"""
+    script = """
         import os, subprocess, sys
         done = subprocess.run([sys.executable, "-m", "pip", "install", "--no-index", "--find-links",
-                               {str(index)!r}, "deep"])
+                               sys.argv[1], "deep"])
         assert done.returncode == 0
         import deep
         print("pip brought", deep.version, deep.__file__)
@@ -236,7 +236,7 @@ def test_pip_in_a_script_installs_for_this_task_only(bench, index, asking):
         except OSError as error:
             print("runtime:", error.strerror)
     """
-    files = bench.plan(script)
+    files = bench.plan(script, args=(f"file://{index}",))
 
     assert bench.run(files).reason is Reason.DONE, bench.log(files)
     assert "pip brought 2.0" in bench.log(files)
@@ -244,7 +244,7 @@ def test_pip_in_a_script_installs_for_this_task_only(bench, index, asking):
     assert not Path(sys.prefix, "changed").exists()
 
 
-def test_two_agents_that_ask_for_the_same_make_it_once(bench, index, asking):
+def test_two_agents_that_ask_for_same_make_it_once(bench, index, asking):
     """Without room for the count in the task's place, the index's folder keeps it."""
     counted = index / "builds"
     setup = f"""
@@ -266,8 +266,8 @@ def test_two_agents_that_ask_for_the_same_make_it_once(bench, index, asking):
         process.wait(60)
 
     assert [task.outcome().reason for task in tasks] == [Reason.DONE] * 2, bench.log(tasks[0])
-    said = [bench.log(task) for task in tasks]
-    assert sum("packages (cached): slow 1.0" in log for log in said) == 1
+    lines = [bench.log(task) for task in tasks]
+    assert sum("packages (cached): slow 1.0" in log for log in lines) == 1
 
 
 def test_an_old_version_without_a_wheel_is_built(bench, index, asking):

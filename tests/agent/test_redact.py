@@ -8,12 +8,13 @@ import urllib.parse
 import pytest
 
 from danlu.agent import __main__ as agent
-from danlu.agent import redact, stores
-from danlu.agent.redact import Redactor, clean_logging
+from danlu.agent.reports import log_capture as redact
+from danlu.agent.reports.log_capture import Redactor, clean_logging
+from danlu.agent.script import environment as stores
 from danlu.settings import Endpoint, Secret, Settings
 from danlu.taskdir.files import TaskDir
-from danlu.taskdir.local import FileCarrier
-from danlu.taskdir.process import this_agent
+from danlu.taskdir.job_files import LocalJobFiles
+from danlu.taskdir.processes import this_agent
 
 
 def test_what_is_no_secret_passes_at_once():
@@ -47,7 +48,7 @@ def test_pieces_of_any_size_give_the_same_text(seed):
 
 
 @pytest.mark.parametrize(
-    ("secret", "told"),
+    ("secret", "reported"),
     [
         ('it\'s "my" key', repr('it\'s "my" key')),
         ('it\'s "my" key', repr({"key": 'it\'s "my" key'})),
@@ -64,8 +65,8 @@ def test_pieces_of_any_size_give_the_same_text(seed):
         ("it's my key", r"KEY='it'\''s my key'"),
     ],
 )
-def test_a_secret_is_known_as_programs_write_it(secret, told):
-    shown = Redactor([secret]).text(told)
+def test_a_secret_is_known_as_programs_write_it(secret, reported):
+    shown = Redactor([secret]).text(reported)
 
     assert "***" in shown
     assert not any(word in shown for word in ("my", "c-key", "4ee4", "b%2B", "words", "line"))
@@ -86,7 +87,7 @@ def test_our_own_log_is_clean_too(caplog, monkeypatch):
     assert "s3cr3t-key" not in stream.getvalue()
 
 
-def test_passwords_in_the_urls_of_variables_are_hidden_too(tmp_path):
+def test_passwords_in_urls_of_variables_are_hidden_too(tmp_path):
     own = {
         "HTTPS_PROXY": "http://me:word-of%20proxy@proxy:3128",
         "UV_INDEX": "https://a:word-of-one@one/simple https://b:word-of-two@two/simple",
@@ -94,17 +95,17 @@ def test_passwords_in_the_urls_of_variables_are_hidden_too(tmp_path):
         "NO_PROXY": "a@b:c",
     }
 
-    hidden = set(stores.secrets(Settings(home=tmp_path), own))
+    hidden = set(stores.store_secrets(Settings(home=tmp_path), own))
 
     assert hidden == {"word-of%20proxy", "word-of proxy", "word-of-one", "word-of-two"}
 
 
 @pytest.mark.parametrize("prepared", [True, False], ids=["while it lived", "before it had begun"])
-def test_a_fault_of_the_agent_itself_is_told_without_secrets(tmp_path, monkeypatch, prepared):
+def test_fault_of_agent_itself_is_reported_without_secrets(tmp_path, monkeypatch, prepared):
     stream = io.StringIO()
     monkeypatch.setattr(logging.getLogger(), "handlers", [logging.StreamHandler(stream)])
     monkeypatch.setattr(redact, "_own", [])
-    files = TaskDir(FileCarrier(tmp_path / "jobs" / "j"), 1, "worker-0")
+    files = TaskDir(LocalJobFiles(tmp_path / "jobs" / "j"), 1, "worker-0")
     files.claim(this_agent())
     store = Endpoint("http://127.0.0.1:9", secret_key=Secret("key-of-the-store"))
     settings = Settings(home=tmp_path, stores={"s3": store})
@@ -115,9 +116,9 @@ def test_a_fault_of_the_agent_itself_is_told_without_secrets(tmp_path, monkeypat
             raise ValueError("no access with s3cr3t-key and key-of-the-store")
         raise ValueError("no access with key-of-the-store")
 
-    monkeypatch.setattr(agent, "live", fails)
+    monkeypatch.setattr(agent, "run_task", fails)
 
-    assert agent.see_through(files, settings) == 1
+    assert agent.run_agent(files, settings) == 1
 
     for text in (files.outcome().failure.traceback, stream.getvalue()):
         assert "ValueError: no access with ***" in text

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from danlu.agent.environment import child_environment
-from danlu.agent.report import Reporter
+from contracts.s3_server import Silence, SmallS3, endpoint, serve
+from contracts.storage import MemoryStorage
+from danlu.agent.reports.progress import Reporter
+from danlu.agent.script.environment import child_environment
 from danlu.job.plan import Command, Fetch, Place, Push, Task
 from danlu.job.state import Reason
 from danlu.settings import Endpoint, Secret, Settings
 from danlu.storage.locate import Location, Stores
-from danlu.storage.trees import pull
-from danlu.testing.memory import MemoryStorage
-from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import Silence, SmallS3
+from danlu.storage.transfer import pull
 
 OBS = Endpoint(
     "https://obs.example", "cn-north-4", "virtual", Secret("obs-access"), Secret("obs-secret")
@@ -59,7 +58,34 @@ def test_a_script_reads_and_writes_the_embedded_store(each_bench):
     assert f"code {not hides}\n" in each_bench.log(files)
 
 
-def test_a_store_apart_from_the_home_is_reached_as_well(bench, tmp_path, monkeypatch):
+def test_the_script_of_a_rehearsal_changes_no_bucket(bench):
+    bucket = bench.home / "store/buckets/b-1"
+    (bucket / "ckpt").mkdir(parents=True)
+    (bucket / "ckpt/checkpoint").write_text("real")
+    files = bench.plan(
+        """
+        import moxing as mox
+        print("found", mox.file.read("ks3://b-1/ckpt/checkpoint"))
+        mox.file.write("ks3://b-1/ckpt/checkpoint", "new")
+        mox.file.write("ks3://b-1/ckpt/model", "model")
+        print("now", mox.file.list_directory("ks3://b-1/ckpt"))
+        """,
+        scratch="obs://danlu-rehearsals/a-job",
+    )
+
+    outcome = bench.run(files)
+
+    assert outcome.reason is Reason.DONE, bench.log(files)
+    assert "found real" in bench.log(files)
+    assert "now ['checkpoint', 'model']" in bench.log(files)
+    assert {path.name: path.read_text() for path in (bucket / "ckpt").iterdir()} == {
+        "checkpoint": "real"
+    }
+    scratch = bench.home / "store/buckets/danlu-rehearsals/a-job/redirected.urls/obs/b-1"
+    assert (scratch / "written/ckpt/model").read_text() == "model"
+
+
+def test_store_apart_from_home_is_reached_as_well(bench, tmp_path, monkeypatch):
     monkeypatch.setenv("DANLU_STORE", str(tmp_path / "elsewhere"))
     bench_code = bench.home / "store" / "code"
     files = bench.plan("import os\nopen(os.environ['DANLU_STORE'] + '/buckets/new', 'w').close()")
@@ -72,7 +98,7 @@ def test_a_store_apart_from_the_home_is_reached_as_well(bench, tmp_path, monkeyp
     assert os.listdir(tmp_path / "elsewhere" / "buckets") == ["new"]
 
 
-def test_keys_of_an_endpoint_are_in_the_environment_and_nowhere_else(bench, monkeypatch):
+def test_keys_of_endpoint_are_in_environment_and_nowhere_else(bench, monkeypatch):
     keys = {"access": "AKIDONLYFORTESTS", "secret": "sEcReT/of+a/store"}
     monkeypatch.setenv("DANLU_OBS_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("DANLU_OBS_ACCESS_KEY", keys["access"])
@@ -113,7 +139,7 @@ def test_tools_find_the_store_of_the_service(dialect, stores, url):
     assert (env["S3_ENDPOINT"], env["AWS_ENDPOINT_URL"]) == (url, url)
 
 
-def test_every_scheme_with_an_endpoint_is_told():
+def test_every_scheme_with_endpoint_is_passed():
     env = environment({"obs": OBS, "ks3": KS3})
 
     assert env["DANLU_OBS_ENDPOINT"] == OBS.endpoint
@@ -130,7 +156,7 @@ def test_the_embedded_store_has_no_endpoint():
     assert not [name for name in env if name.startswith(("AWS_", "S3_"))]
 
 
-def test_a_job_that_brings_keys_has_its_own_only():
+def test_job_that_brings_keys_has_its_own_only():
     mine = {"AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "too"}
 
     env = environment({"ks3": KS3}, secrets=mine)
@@ -179,10 +205,12 @@ COPY = """
 
 
 def gets(service):
-    return [request.key for request in service.requests if request.method == "GET" and request.key]
+    """Return the objects that were fetched, but for the platform's own."""
+    asked = [request.key for request in service.requests if request.method == "GET"]
+    return [key for key in asked if key and ".danlu/" not in key]
 
 
-def test_a_second_job_on_the_same_data_fetches_nothing(bench, service):
+def test_second_job_on_same_data_fetches_nothing(bench, service):
     first = bench.plan(COPY, fetch=(DATA,), push=(OUT,))
     assert bench.run(first).reason is Reason.DONE, bench.log(first)
     assert service.buckets["bucket"]["out/large"].data == bytes(20 << 20)
@@ -197,11 +225,12 @@ def test_a_second_job_on_the_same_data_fetches_nothing(bench, service):
     assert "data: 21.0 MB, cached" in bench.log(second)
     assert gets(service) == []
     # What the first one stored is there: it is looked at, and not sent.
-    assert {request.method for request in service.requests if request.key} <= {"HEAD"}
+    theirs = [each for each in service.requests if each.key and ".danlu/" not in each.key]
+    assert {request.method for request in theirs} <= {"HEAD"}
     assert outcome.pushed_files == 3
 
 
-def test_a_fetch_that_was_killed_goes_on_where_it_was(bench, service, until):
+def test_fetch_that_was_killed_goes_on_where_it_was(bench, service, until):
     third = f"bytes={16 << 20}-{(20 << 20) - 1}"  # of three requests for the large object
 
     def hang(request):
@@ -233,12 +262,12 @@ KEYS = {"data/a", "data/b", "data/large"}
 
 
 def two_thirds(path):
-    """Tell whether only the last segment of the large object is missing: its file notes that."""
+    """Return True if only the last range of the large object is missing: its file notes that."""
     noted = path.read_bytes()[20 << 20 :]
     return [int.from_bytes(noted[at : at + 8], "big") >> 20 for at in (0, 8, 16)] == [8, 16, 16]
 
 
-def test_how_far_a_transfer_is_is_told_in_the_job(bench):
+def test_transfer_progress_is_shown_in_the_job(bench):
     """Each time the clock is asked, a second has gone."""
     files = bench.plan()
     seconds = itertools.count()
@@ -252,7 +281,11 @@ def test_how_far_a_transfer_is_is_told_in_the_job(bench):
         report.transfer("data", lambda: None),
     )
 
-    told = files.progress()
-    assert told.phases[-1].name == "fetch data"
-    assert (told.transfer.what, told.transfer.done, told.transfer.total) == ("data", 400, 400)
-    assert told.transfer.rate == 400 / 3  # told at the beginning, and after each object
+    reported = files.progress()
+    assert reported.phases[-1].name == "fetch data"
+    assert (reported.transfer.what, reported.transfer.done, reported.transfer.total) == (
+        "data",
+        400,
+        400,
+    )
+    assert reported.transfer.rate == 400 / 3  # called at the beginning, and after each object

@@ -1,16 +1,15 @@
-"""What a training tells is carried to where the server reads it."""
+"""Progress of a training reaches the task directory."""
 
 import os
 import sys
 
 import pytest
 
-from danlu.agent.event_files import CurveReader, find_event_files
-from danlu.agent.processes import Processes
-from danlu.job.curves import Curve
+from danlu.agent.reports.progress import CurveReader, find_event_files, find_url_event_files
+from danlu.agent.script.processes import Processes
 from danlu.job.plan import Push
-from danlu.job.status import Steps
-from danlu.taskdir.box import Box
+from danlu.job.status import Curve, Steps
+from danlu.taskdir.exchange_dir import ExchangeDir
 
 OUTPUT = Push("/home/ma-user/out", "obs://bucket/out", "train_url")
 TRAINS = """
@@ -40,7 +39,7 @@ def _plan(bench, script):
     return bench.plan(TRAINS + script, args=(root + OUTPUT.path,), push=(OUTPUT,))
 
 
-def test_steps_and_curves_of_a_script_that_has_failed_are_kept(each_bench):
+def test_steps_and_curves_of_script_that_has_failed_are_kept(each_bench):
     files = _plan(
         each_bench,
         """
@@ -62,7 +61,7 @@ def test_steps_and_curves_of_a_script_that_has_failed_are_kept(each_bench):
     )
 
 
-def test_steps_and_curves_are_told_while_the_script_runs(bench, until):
+def test_steps_and_curves_are_reported_during_run(bench, until):
     files = _plan(
         bench,
         """
@@ -104,17 +103,17 @@ def test_steps_and_curves_are_told_while_the_script_runs(bench, until):
 def test_what_is_no_progress_is_passed_over(tmp_path, text):
     (tmp_path / "progress.json").write_text(text)
 
-    assert Box(tmp_path).steps() is None
+    assert ExchangeDir(tmp_path).steps() is None
 
 
-def test_a_link_in_place_of_progress_is_not_followed(tmp_path):
+def test_link_in_place_of_progress_is_not_followed(tmp_path):
     (tmp_path / "real").write_text('{"step": 1, "total": null, "rate": 1, "time": 1}')
     (tmp_path / "progress.json").symlink_to("real")
 
-    assert Box(tmp_path).steps() is None
+    assert ExchangeDir(tmp_path).steps() is None
 
 
-def test_event_files_are_found_by_run_and_nothing_else_is_opened(tmp_path):
+def test_only_event_files_are_opened(tmp_path):
     for name in ("events.out.tfevents.2", "events.out.tfevents.1", "a/tfevents", "model.ckpt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -137,7 +136,7 @@ def test_event_files_are_found_by_run_and_nothing_else_is_opened(tmp_path):
     "program",
     ["raise SystemExit(1)", "import time; time.sleep(60)", "input(); print('no JSON')"],
 )
-def test_a_reader_that_is_of_no_use_is_given_up(tmp_path, program):
+def test_reader_that_is_of_no_use_is_given_up(tmp_path, program):
     processes = Processes("none", None)
     reader = CurveReader(processes, [sys.executable, "-c", program])
 
@@ -145,7 +144,7 @@ def test_a_reader_that_is_of_no_use_is_given_up(tmp_path, program):
     assert processes.spared == set()
 
 
-def test_the_reader_is_spared_when_the_processes_of_the_script_are_ended(tmp_path):
+def test_reader_is_spared_when_processes_of_script_are_ended(tmp_path):
     processes = Processes("none", None)
     processes.spared |= processes.pids()  # what other tests have started is no script's
     program = 'while True: input(); print(\'{"curves": [], "left_out": 7}\', flush=True)'
@@ -159,3 +158,33 @@ def test_the_reader_is_spared_when_the_processes_of_the_script_are_ended(tmp_pat
 
     assert answer is not None
     assert answer.left_out == 7
+
+
+def test_event_files_at_urls_are_runs_below_urls_of_arguments(tmp_path):
+    for name in ("s3/b/log/events.out.tfevents.1", "s3/b/log/eval/events.out.tfevents.2"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "ks3" / "else").mkdir(parents=True)
+    (tmp_path / "ks3" / "else" / "events.out.tfevents.3").touch()
+    (tmp_path / "s3" / "b" / "log" / "events.out.tfevents.link").symlink_to("/etc/passwd")
+
+    found = find_url_event_files(tmp_path, ("--data_url=", "--train_url=s3://b/log/", "x"))
+
+    assert [(run, path.removeprefix(f"{tmp_path}/")) for run, path in sorted(found)] == [
+        (".", "s3/b/log/events.out.tfevents.1"),
+        ("eval", "s3/b/log/eval/events.out.tfevents.2"),
+        ("ks3://else", "ks3/else/events.out.tfevents.3"),
+    ]
+
+
+def test_curves_of_remote_event_files_are_kept(bench):
+    script = """
+    sys.argv[1] = os.environ["DANLU_BOX"] + "/events/s3/bucket/log"
+    wrote("eval", 1, 3.0)
+    """
+    files = bench.plan(TRAINS + script, args=("--train_url=s3://bucket/log",))
+
+    assert bench.run(files).exit_code == 0
+
+    assert files.curves().curves == (Curve("eval", "loss", ((1, 1001.0, 3.0),)),)
+    assert not list(bench.workspace().rglob("*tfevents*"))

@@ -2,9 +2,9 @@
 
 import textwrap
 
-from danlu.agent.translation import relaxed
+from danlu.agent.reports.progress import relaxed
 from danlu.job.state import Reason
-from danlu.job.translation import Note
+from danlu.job.status import Note
 from wheels import wheel
 
 NOTES = """
@@ -25,7 +25,7 @@ REPAIRED = Note("repaired", "print statements", "train.py", 3)
 MAPPED = Note("mapped", "tf.contrib.layers is tf_slim", "train.py", 9)
 
 
-def test_notes_of_a_script_are_in_the_task_directory_when_it_has_ended(each_bench):
+def test_notes_are_in_task_directory_after_end(each_bench):
     files = each_bench.plan(script())
 
     outcome = each_bench.run(files)
@@ -35,7 +35,7 @@ def test_notes_of_a_script_are_in_the_task_directory_when_it_has_ended(each_benc
     assert not (each_bench.workspace() / "box/translation.jsonl").exists()
 
 
-def test_a_script_that_fails_has_its_notes_kept_too(bench):
+def test_script_that_fails_has_its_notes_kept_too(bench):
     more = "note(kind='gone', text='tf.contrib.nccl')\nos.abort()"
     files = bench.plan(script(more))
 
@@ -65,17 +65,17 @@ def test_a_secret_in_a_note_is_not_shown(bench):
     assert files.translation().notes[-1] == Note("gone", "no ***")
 
 
-def test_commands_around_the_script_tell_theirs(bench):
+def test_notes_of_prepare_commands_are_collected(bench):
     line = '{"kind": "repaired", "text": "NAME", "file": "x.py", "line": 1}'
-    say = f"""printf '%s\\n' '{line}' >> "$DANLU_BOX/translation.jsonl" """
+    write = f"""printf '%s\\n' '{line}' >> "$DANLU_BOX/translation.jsonl" """
     files = bench.plan(
-        script(), before=say.replace("NAME", "before"), after=say.replace("NAME", "after")
+        script(), before=write.replace("NAME", "before"), after=write.replace("NAME", "after")
     )
 
     bench.run(files)
 
-    told = [note.text for note in files.translation().notes]
-    assert told == ["before", REPAIRED.text, MAPPED.text, "after"]
+    reported = [note.text for note in files.translation().notes]
+    assert reported == ["before", REPAIRED.text, MAPPED.text, "after"]
 
 
 def test_versions_that_were_relaxed_stand_beside_what_was_repaired(bench, index, asking):
@@ -90,9 +90,9 @@ def test_versions_that_were_relaxed_stand_beside_what_was_repaired(bench, index,
     assert REPAIRED in files.translation().notes
 
 
-def test_a_requirement_of_a_package_has_a_file_and_no_line():
-    said = "futures (setup.py): not needed: Python or the platform has it"
+def test_requirement_of_package_has_file_and_no_line():
+    text = "futures (setup.py): not needed: Python or the platform has it"
 
-    assert relaxed([{"said": said, "where": "setup.py"}]) == [
+    assert relaxed([{"said": text, "where": "setup.py"}]) == [
         Note("relaxed", "futures: not needed: Python or the platform has it", "setup.py", 0)
     ]

@@ -1,4 +1,4 @@
-"""What the kernel's books say of processes: enough to see that one moves."""
+"""Usage of processes from /proc: enough to detect activity."""
 
 import os
 import socket
@@ -7,13 +7,12 @@ import sys
 
 import pytest
 
-from danlu.agent.tcp_bytes import bytes_by_inode
-from danlu.agent.usage import usage_of
+from danlu.agent.reports.hang_detector import bytes_by_inode, usage_of
 
 
 @pytest.fixture
 def python():
-    """Start a Python that runs one statement for each line it is given, and says when it has."""
+    """Start a Python that runs one statement for each line it is given, and prints when it has."""
     begun = []
 
     def start():

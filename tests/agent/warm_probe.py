@@ -1,4 +1,4 @@
-"""Tells everything a script can see of its process, then trains a little; run as a job."""
+"""Prints everything a script can see of its process, then trains a little; run as a job."""
 
 # ruff: noqa: E402
 

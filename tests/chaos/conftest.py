@@ -12,7 +12,7 @@ from danlu.client.api import Client
 from danlu.client.calls import Tries
 from danlu.settings import Settings
 from homes import a_home_in, packed
-from trials import Chance, Measured
+from repetitions import Chance, Measured
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def upload(settings: Settings, client: Client, tmp_path: Path) -> Callable[[str 
 
 @pytest.fixture
 def post_once(client: Client) -> Callable[[Mapping[str, Any]], str]:
-    """Submit without the patience of a client, which would hear 503 and try again."""
+    """Submit without the retries of a client, which would repeat the request after 503."""
 
     def post(request: Mapping[str, Any]) -> str:
         body = json.dumps({"request": request}).encode()
@@ -67,7 +67,7 @@ def post_once(client: Client) -> Callable[[Mapping[str, Any]], str]:
 
 @pytest.fixture
 def waits_for(upload: Callable[[str], str], tmp_path: Path) -> Mapping[str, Any]:
-    """A job that says that it is up, and runs until there is the file ``end``."""
+    """A job that prints a line when it is up, and runs until the file ``end`` exists."""
     script = (
         "import os, sys, time\n"
         "print('up', flush=True)\n"

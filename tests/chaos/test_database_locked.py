@@ -1,13 +1,13 @@
-"""Somebody holds the database: the server answers, jobs go on, and nothing is lost."""
+"""The database is locked: the server answers, jobs continue, and nothing is lost."""
 
 import sqlite3
 from contextlib import closing
 
 import pytest
 
+from contracts.executor import eventually
 from danlu.errors import Unavailable
-from danlu.taskdir.process import marked
-from danlu.testing.bench import eventually
+from danlu.taskdir.processes import task_pids
 
 
 @pytest.mark.timeout(300)
@@ -22,7 +22,7 @@ def test_a_locked_database_is_waited_for(settings, client, waits_for, post_once,
             post_once(waits_for)
         assert client.job(running)["state"] == "running"  # who reads does not wait
         (tmp_path / "end").touch()
-        eventually(lambda: not list(marked(f"{running}/")))
+        eventually(lambda: not list(task_pids(f"{running}/")))
         assert [job["state"] for job in client.jobs()["jobs"]] == ["running"]
         other.execute("ROLLBACK")
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from danlu.agent import kernel
+from contracts.executor import eventually
 from danlu.errors import Unavailable
-from danlu.taskdir.process import marked
-from danlu.testing.bench import eventually
+from danlu.sandbox import kernel
+from danlu.taskdir.processes import task_pids
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root")
 
@@ -32,7 +32,7 @@ class Disk:
         self.kind = kind
 
     def fill(self):
-        """Take what there is, until the kernel says that there is no more."""
+        """Fill the disk until the kernel reports that it is full."""
         self.ballast.mkdir(exist_ok=True)
         number = len(os.listdir(self.ballast))
         try:
@@ -51,7 +51,7 @@ class Disk:
 
 
 @pytest.mark.timeout(300)
-def test_a_full_disk_costs_no_job_and_no_server(
+def test_full_disk_costs_no_job_and_no_server(
     disk, settings, client, waits_for, post_once, tmp_path
 ):
     running = client.submit({**waits_for, "cpus": 4})["id"]
@@ -65,9 +65,9 @@ def test_a_full_disk_costs_no_job_and_no_server(
     known = [job["id"] for job in client.jobs()["jobs"]]
     assert sorted(known) == sorted([running, waiting, *accepted])
     assert client.job(running)["state"] == "running"
-    disk.fill()  # whatever somebody has given back
+    disk.fill()  # whatever was freed
     (tmp_path / "end").touch()
-    eventually(lambda: not list(marked(f"{running}/")))
+    eventually(lambda: not list(task_pids(f"{running}/")))
     assert client.job(waiting)["state"] in ("queued", "starting")
 
     disk.free()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from danlu.taskdir.log import SEGMENT
-from trials import tried
+from repetitions import tried
 
 SCRIPT = r"""
 import sys
@@ -63,7 +63,7 @@ def test_a_flood_is_kept_within_its_limit(limit, settings, client, upload, measu
 
 
 class Reader(threading.Thread):
-    """Somebody who follows the log all the time."""
+    """A client that follows the log all the time."""
 
     def __init__(self, client, job):
         super().__init__(daemon=True)

@@ -1,7 +1,7 @@
 """The network between a server and the machine that a task runs on is cut, and heals.
 
-The agent, its store and the cable are real, and so is the server's supervisor; for Ray speaks
-``two_machines``, which also says what a cluster says wrongly: that a node is dead which is not.
+The agent, its store, the network and the server's supervisor are real. ``two_machines`` replaces
+Ray. It also reports a living node as dead, as a real cluster may.
 """
 
 import itertools
@@ -12,26 +12,26 @@ from pathlib import Path
 
 import pytest
 
+from contracts.executor import eventually
+from contracts.s3_server import SmallS3, endpoint, serve
 from danlu.executors.ray.executor import RayExecutor
 from danlu.job.state import JobState
-from danlu.records.memory import MemoryRecords
-from danlu.service.ending import Ending
-from danlu.service.jobs import Service
-from danlu.service.keys import SecretFiles
-from danlu.service.supervisor import Supervisor
+from danlu.records.api import Records
+from danlu.service.jobs.cleanup import JobCleanup
+from danlu.service.jobs.secrets import SecretFiles
+from danlu.service.jobs.supervisor import Supervisor
+from danlu.service.service import Service
 from danlu.settings import Settings
 from danlu.storage.locate import Stores
-from danlu.testing.bench import eventually
-from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import SmallS3
 from network import far_machine
-from trials import tried
+from repetitions import tried
 from two_machines import TwoMachines
 
 TIMEOUT = 4.0
-SHORT, LONG = 1.0, 11.0  # seconds of a cut: nobody notices; everybody has given up
-PATIENCE = 120.0
-# Says at every moment which attempt of it lives; goes on from the step it finds.
+# Seconds of a cut: short enough to be tolerated; long enough for every timeout.
+SHORT, LONG = 1.0, 11.0
+WAIT = 120.0
+# Reports continuously which attempt runs; resumes from the step it finds.
 SCRIPT = """
 import os, sys, time
 given = dict(word[2:].split("=", 1) for word in sys.argv[1:] if "=" in word)
@@ -76,7 +76,7 @@ class Training:
 
     def runs(self, attempt: int) -> None:
         """Wait until an attempt works, and its steps are in the store."""
-        eventually(lambda: self._stored(attempt), within=PATIENCE)
+        eventually(lambda: self._stored(attempt), within=WAIT)
 
     def _stored(self, attempt: int) -> bool:
         own = [tick.step for tick in self.ticks() if tick.attempt == attempt]
@@ -85,7 +85,7 @@ class Training:
 
     def end(self) -> None:
         (self.folder / "end").touch()
-        eventually(lambda: self.state().final, within=PATIENCE)
+        eventually(lambda: self.state().final, within=WAIT)
 
     def state(self) -> JobState:
         return self.town.service.get(self.job).state
@@ -97,7 +97,7 @@ class Training:
         return min(tick.at for tick in self.ticks() if tick.attempt == attempt)
 
     def begins_after_the_first_step(self) -> bool:
-        """Tell whether no attempt but the first began at the beginning."""
+        """Return True if only the first attempt began at step 0."""
         return all(tick.step > 1 for tick in self.ticks() if tick.attempt > 1)
 
     def outputs(self) -> set[str]:
@@ -116,12 +116,12 @@ class Training:
 class Town:
     """A server for such trainings, without its HTTP."""
 
-    def __init__(self, settings: Settings, cluster: TwoMachines) -> None:
+    def __init__(self, settings: Settings, cluster: TwoMachines, records: Records) -> None:
         self.cluster = cluster
         self.settings = settings
-        executor = RayExecutor(settings, link=cluster, beat=0.2)  # type: ignore[arg-type]
-        records, keys = MemoryRecords(), SecretFiles(settings.home / "secrets")
-        ending = Ending(records, executor, keys, settings)
+        executor = RayExecutor(settings, link=cluster, heartbeat=0.2)  # type: ignore[arg-type]
+        keys = SecretFiles(settings.home / "secrets")
+        ending = JobCleanup(records, executor, keys, settings)
         self.supervisor = Supervisor(records, executor, settings, keys, ending)
         self.service = Service(records, executor, settings, keys, wake=self.supervisor.wake)
         self._thread = threading.Thread(target=self.supervisor.run, daemon=True)
@@ -154,7 +154,7 @@ class Town:
 
 
 @pytest.fixture
-def town(tmp_path):
+def town(tmp_path, new_records):
     with far_machine() as machine, serve(SmallS3("bucket"), host=machine.near) as url:
         settings = Settings(
             home=tmp_path / "home",
@@ -169,7 +169,7 @@ def town(tmp_path):
             retries=100,
         )
         cluster = TwoMachines(machine, tmp_path / "node")
-        town = Town(settings, cluster)
+        town = Town(settings, cluster, new_records())
         yield town
         cluster.heal()
         town.close()

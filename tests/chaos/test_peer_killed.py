@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from contracts.executor import eventually
 from danlu.client import connect
-from danlu.taskdir.process import marked, started
-from danlu.testing.bench import eventually
+from danlu.taskdir.processes import started, task_pids
 from homes import a_home_in, packed
-from trials import COUNT, tried
+from repetitions import COUNT, tried
 
 PROGRAMS = Path(__file__).parent / "programs" / "cluster"
 INTERVAL = 10
@@ -43,7 +43,7 @@ class Training:
         self.client = connect(settings)
         self.ledger = folder / "ledger"
         self.ledger.touch()
-        request = {**STYLES[style], **told(style, steps), "retries": retries}
+        request = {**STYLES[style], **settings_of(style, steps), "retries": retries}
         # Outputs of its own.
         request = json.loads(json.dumps(request).replace("bucket/out", f"bucket/{folder.name}"))
         request["code"] = packed(program(style, folder / "code"), self.client, settings)
@@ -55,13 +55,13 @@ class Training:
         """Return the lines of the ledger."""
         return self.ledger.read_text().split("\n")[:-1]
 
-    def steps(self, attempt=0, who="", notes=None):
+    def steps(self, attempt=0, role="", notes=None):
         """Return those of an attempt, or all; also of the notes there were at a moment."""
         found = (line.split() for line in notes or self.notes())
         return [
             int(step)
             for at, by, step in found
-            if int(at) == (attempt or int(at)) and by.startswith(who)
+            if int(at) == (attempt or int(at)) and by.startswith(role)
         ]
 
     def at_step(self, attempt, more):
@@ -75,7 +75,7 @@ class Training:
     def processes(self, *of):
         """Return those of the job, of an attempt or of one of its tasks, oldest first."""
         value = "/".join(map(str, (self.id, *of)))
-        found = marked(value if len(of) == 2 else f"{value}/")
+        found = task_pids(value if len(of) == 2 else f"{value}/")
         return sorted(found, key=lambda pid: started(pid) or 0)
 
     def keepers(self):
@@ -106,7 +106,7 @@ class Training:
         """
         last, first = max(self.steps(attempt, notes=notes)), min(self.steps(attempt + 1))
         meanwhile = last - max(self.steps(attempt, "chief", notes))
-        # A checkpoint may hold a step whose end nobody came to write down.
+        # A checkpoint may hold a step that was not recorded before the kill.
         return max(0, last - (first - 1)), meanwhile
 
 
@@ -162,8 +162,11 @@ def train(settings, tmp_path):
 @pytest.fixture(scope="module")
 def warm_home(tmp_path_factory):
     """A home where a process of each style waits with TensorFlow loaded, after the first job."""
-    told = {"DANLU_WARM": str(len(STYLES)), "DANLU_RETRY_DELAY": "0"}  # which doubles each time
-    with a_home_in(tmp_path_factory.mktemp("warm"), **told) as settings:
+    settings_of = {
+        "DANLU_WARM": str(len(STYLES)),
+        "DANLU_RETRY_DELAY": "0",
+    }  # which doubles each time
+    with a_home_in(tmp_path_factory.mktemp("warm"), **settings_of) as settings:
         yield settings
 
 
@@ -176,9 +179,10 @@ def train_warm(warm_home, tmp_path):
             folder.mkdir()
             first = begin(style, 1, 0, folder)
             assert first.client.wait(first.id, timeout=600)["state"] == "succeeded"
-            wishes = list(warm_home.home.glob("warm/*.json"))
+            requests = list(warm_home.home.glob("warm/*.json"))
             eventually(
-                lambda: all(wish.with_suffix(".sock").exists() for wish in wishes), within=300
+                lambda: all(request.with_suffix(".sock").exists() for request in requests),
+                within=300,
             )
         return begin(style, steps, retries)
 
@@ -217,7 +221,7 @@ def program(style, code):
     return code
 
 
-def told(style, steps):
+def settings_of(style, steps):
     if style == "kdl":
         words = f"--checkpoint_path=ks3://bucket/out --steps={steps} --interval={INTERVAL}"
         return {"job_args": words}
@@ -228,16 +232,14 @@ def told(style, steps):
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("style", STYLES)
-def test_whichever_task_is_killed_the_others_stop_and_the_job_goes_on(
-    train, chance, measured, style
-):
+def test_whichever_task_is_killed_others_stop_and_job_goes_on(train, chance, measured, style):
     kill_again_and_again(train, chance, measured, style, VICTIMS[style][0], 1)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize(("style", "victim"), EACH)
-def test_a_job_goes_on_after_each_of_many_kills(train_warm, chance, measured, style, victim):
+def test_job_goes_on_after_each_of_many_kills(train_warm, chance, measured, style, victim):
     """Four processes that load TensorFlow at each attempt would be most of what it takes."""
     kill_again_and_again(train_warm, chance, measured, style, victim, MANY)
 
@@ -256,9 +258,7 @@ def kill_again_and_again(train, chance, measured, style, victim, count):
 
 
 @tried(quick=1, long=20, timeout=7200)
-def test_an_evaluator_that_is_killed_costs_no_more_than_a_checkpoint(
-    train, chance, measured, count
-):
+def test_evaluator_that_is_killed_costs_no_more_than_checkpoint(train, chance, measured, count):
     """The chief starts it anew a few times; beyond that, the job does."""
     training = train("modelmaker", 40 + 2 * INTERVAL * count, count)
     for _ in range(count):

@@ -5,11 +5,10 @@ import os
 import pytest
 
 from chaos.test_peer_killed import INTERVAL, MANY, Kills, trainings
+from contracts.s3_server import ACCESS, SECRET, SmallS3, serve
 from danlu.client import connect
-from danlu.executors.warm import WaitingProcesses
+from danlu.executors.warm_pool import WarmPool
 from danlu.settings import load
-from danlu.testing.s3_server import serve
-from danlu.testing.s3_service import ACCESS, SECRET, SmallS3
 from ray_cluster import SECOND, THIRD, TOKEN, running_cluster
 
 # The quick form is in tests/programs/test_ray.py: four processes with TensorFlow take their time.
@@ -34,6 +33,7 @@ def settings(cluster, tmp_path, monkeypatch):
     with serve(SmallS3("bucket")) as url:
         variables = {
             "DANLU_HOME": str(tmp_path / "home"),
+            "DANLU_SHARE_TMP": "true",  # tests and their scripts meet below /tmp
             "DANLU_RETRY_DELAY": "0",  # doubled with every kill: minutes in the end
             "DANLU_EXECUTOR": "ray",
             "DANLU_RAY_ADDRESS": cluster.address,
@@ -55,13 +55,13 @@ def settings(cluster, tmp_path, monkeypatch):
 @pytest.fixture
 def waiting(settings, tmp_path):
     """Processes with TensorFlow loaded: four that load it at each attempt would take most time."""
-    waiting = WaitingProcesses(tmp_path / "node", 4)
+    waiting = WarmPool(tmp_path / "node", 4)
     yield waiting
     waiting.close()
 
 
 @pytest.mark.parametrize("victim", ["worker-0", "worker-1", "ps-1"])
-def test_whichever_task_is_killed_the_job_goes_on_from_its_checkpoint(
+def test_whichever_task_is_killed_job_goes_on_from_its_checkpoint(
     settings, waiting, tmp_path, chance, measured, victim
 ):
     with trainings(settings, tmp_path) as begin:
@@ -70,6 +70,6 @@ def test_whichever_task_is_killed_the_job_goes_on_from_its_checkpoint(
         for attempt in range(1, MANY + 1):
             # Past a checkpoint that has reached the store: what is on the node may be lost with it.
             training.at_step(attempt, INTERVAL + chance.randint(1, INTERVAL))
-            waiting.tend()  # the first attempts are cold
+            waiting.reconcile()  # the first attempts are cold
             kills.kill(attempt, training.processes(attempt, victim)[0])
         kills.cost(measured, f"F10 ray {victim}", {"killed": MANY})

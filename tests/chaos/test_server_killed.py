@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from danlu.errors import Unavailable
-from trials import tried
+from repetitions import tried
 
 SCRIPT = """
 import sys, time
@@ -25,9 +25,9 @@ JOBS_PER_KILL = 20
 
 
 class Killer(threading.Thread):
-    """Kills the server of a home at random moments until told to leave.
+    """Kills the server of a home at random moments until closed.
 
-    On a slow machine it waits longer where nobody had an answer between two kills.
+    On a slow machine it waits longer if no request was answered between two kills.
     """
 
     def __init__(self, home, chance):
@@ -42,11 +42,11 @@ class Killer(threading.Thread):
             try:
                 pid = json.loads(self.file.read_text())["pid"]
                 if pid == killed:
-                    continue  # nobody has needed a server since
+                    continue  # no client has needed a server since
                 self.longest = 2.0 if self.answers > answers else min(1.5 * self.longest, 60)
                 self.done.wait(self.chance.uniform(0.0, self.longest))
                 if "danlu.server" not in Path(f"/proc/{pid}/cmdline").read_text():
-                    continue  # its number is a stranger's by now
+                    continue  # another process may have its pid by now
                 os.kill(pid, signal.SIGKILL)
             except (OSError, ValueError, KeyError):
                 continue  # between two servers
@@ -80,7 +80,7 @@ def killer(settings, chance):
 
 
 @tried(quick=20, long=1000, timeout=7200)
-def test_jobs_survive_a_server_that_is_killed_again_and_again(
+def test_jobs_survive_server_that_is_killed_again_and_again(
     client, upload, tmp_path, killer, measured, count
 ):
     code = upload(SCRIPT)
@@ -108,9 +108,11 @@ def test_jobs_survive_a_server_that_is_killed_again_and_again(
 
     runs = Counter(ledger.read_text().split())
     missing = sum(
-        f"line {n} of {number}" not in said for number, said in enumerate(lines) for n in range(5)
+        f"line {n} of {number}" not in logged
+        for number, logged in enumerate(lines)
+        for n in range(5)
     )
-    twice = sum(len(said) - len(set(said)) for said in lines)
+    twice = sum(len(logged) - len(set(logged)) for logged in lines)
     known = listed(client)
     measured(
         "F12",

@@ -5,9 +5,11 @@ import os
 import signal
 from pathlib import Path
 
-from danlu.taskdir.process import marked, started
-from danlu.testing.bench import eventually
-from trials import tried
+import pytest
+
+from contracts.executor import eventually
+from danlu.taskdir.processes import started, task_pids
+from repetitions import tried
 
 # Every process has its number among its arguments, the mark in its environment or neither.
 SCRIPT = """
@@ -48,8 +50,9 @@ def processes(number):
     return found
 
 
+@pytest.mark.smoke
 @tried(quick=3, long=50)
-def test_no_process_is_left_of_a_job_that_ignores_its_end(
+def test_no_process_is_left_of_job_that_ignores_its_end(
     settings, client, upload, chance, measured, count
 ):
     uri = upload(SCRIPT)
@@ -63,11 +66,11 @@ def test_no_process_is_left_of_a_job_that_ignores_its_end(
         eventually(lambda name=name: len(processes(name)) == SLEEPERS)
 
         client.stop(job, grace=0.2)
-        if number % 5 == 4:  # whoever should end them is gone itself
+        if number % 5 == 4:  # the process that should end them is gone
             (agent,) = settings.jobs.glob(f"{job}/1/*/agent.json")
             os.kill(json.loads(agent.read_text())["pid"], signal.SIGKILL)
 
         states += client.wait(job, timeout=120)["state"] == "stopped"
-        left += len(processes(name)) + len(list(marked(f"{job}/")))
+        left += len(processes(name)) + len(list(task_pids(f"{job}/")))
     measured("F5", stops=count, processes=count * (SLEEPERS + 1), left=left, stopped=states)
     assert (left, states) == (0, count)

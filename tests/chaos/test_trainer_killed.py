@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from trials import tried
+from repetitions import tried
 
 PROGRAMS = Path(__file__).with_name("programs")
 STEPS, INTERVAL = 60, 10
-LATEST = STEPS - 20  # on a busy machine whoever kills comes late
-PATIENCE = 1200  # seconds: there a cold start takes minutes, and all tries before it would be lost
+LATEST = STEPS - 20  # on a busy machine the kill comes late
+TIMEOUT = 1200  # seconds: there a cold start takes minutes, and all tries before it would be lost
 OUT = {"train_url": "obs://bucket/out"}
 STYLES = {
     "kdl": {"module": "trainer.task", "job_args": "--checkpoint_path=ks3://bucket/out"},
@@ -33,7 +33,7 @@ SAVING = ("ti", "modelarts", "dls", "modelmaker")
 
 @pytest.fixture
 def warm(request, settings, monkeypatch):
-    """Many times TensorFlow is loaded once: as anybody has it, a process waits after the first."""
+    """Many times TensorFlow is loaded once: as in normal use, a process waits after the first."""
     if "count" in request.fixturenames and request.getfixturevalue("count") > 1:
         monkeypatch.setenv("DANLU_WARM", "auto")
 
@@ -65,7 +65,7 @@ class Ledger:
     def lost(self):
         """Return how many steps of the first attempt the second had to do again.
 
-        A checkpoint may hold a step whose end nobody came to write down.
+        A checkpoint may hold a step that was not recorded before the kill.
         """
         return max(0, self.steps(1)[-1][0] - (self.steps(2)[0][0] - 1))
 
@@ -73,7 +73,7 @@ class Ledger:
         return [float(line.split()[1]) for line in self._lines() if line.startswith("end ")]
 
     def _lines(self):
-        # The last line may be half written by who is killed just now.
+        # The last line may be incomplete because of the kill.
         text = self.path.read_text() if self.path.exists() else ""
         return text[: text.rfind("\n") + 1].splitlines()
 
@@ -93,7 +93,7 @@ def _single(value):
 
 def trains_until(step, ledger):
     """Return the process that trains, once it has trained so far."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not (trained := [pid for at, pid in ledger.steps(1) if at >= step]):
         assert time.monotonic() < deadline, "it does not train"
         time.sleep(0.01)
@@ -102,14 +102,14 @@ def trains_until(step, ledger):
 
 def request_of(style, code, ledger):
     """Return a job with outputs of its own."""
-    told = json.dumps({"dialect": style, "code": code, **STYLES[style]})
+    reported = json.dumps({"dialect": style, "code": code, **STYLES[style]})
     return {
-        **json.loads(told.replace("bucket/out", f"bucket/{ledger.path.name}")),
+        **json.loads(reported.replace("bucket/out", f"bucket/{ledger.path.name}")),
         "env": {"LEDGER": str(ledger.path)},
     }
 
 
-def test_who_is_killed_between_a_checkpoint_and_the_note_of_its_step_has_lost_nothing(tmp_path):
+def test_kill_between_checkpoint_and_step_record_loses_nothing(tmp_path):
     ledger = Ledger(tmp_path / "ledger")
     ledger.path.write_text("step 1 28 7\nstep 1 29 7\nstep 2 31 8\n")
     assert ledger.lost() == 0
@@ -117,9 +117,9 @@ def test_who_is_killed_between_a_checkpoint_and_the_note_of_its_step_has_lost_no
     assert ledger.lost() == 2
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", [pytest.param("kdl", marks=pytest.mark.smoke), *list(STYLES)[1:]])
 @tried(quick=1, long=20, timeout=5400)
-def test_a_killed_trainer_goes_on_from_its_last_checkpoint(run, chance, measured, style, count):
+def test_killed_trainer_goes_on_from_its_last_checkpoint(run, chance, measured, style, count):
     lost = []
     for number in range(count):
         # Now and then it is the agent, and the kernel ends its script.
@@ -135,7 +135,7 @@ SAVES = ["ti", *(pytest.param(style, marks=pytest.mark.long) for style in SAVING
 
 @pytest.mark.parametrize("style", SAVES)
 @tried(quick=1, long=20, timeout=5400)
-def test_a_trainer_that_is_told_to_end_loses_no_step(run, chance, measured, style, count):
+def test_trainer_stopped_by_sigterm_loses_no_step(run, chance, measured, style, count):
     """The machine is taken back: SIGTERM, and a time of grace."""
     lost = [run(chance.randint(1, LATEST), "agent", signal.SIGTERM) for _ in range(count)]
     measured(f"F3 {style}", ends=count, saved=lost.count(0), most_steps_lost=max(lost))
@@ -143,13 +143,13 @@ def test_a_trainer_that_is_told_to_end_loses_no_step(run, chance, measured, styl
 
 
 @pytest.mark.parametrize("style", ["modelarts"])
-def test_who_is_killed_at_the_same_step_again_is_given_up(client, code, tmp_path, style):
+def test_trainer_killed_twice_at_one_step_fails(client, code, tmp_path, style):
     """As by a machine whose memory that step does not fit into: no number of tries will help."""
     ledger = Ledger(tmp_path / "ledger")
     request = request_of(style, code, ledger)
     request["env"]["KILLED_AT"] = "23"
 
-    view = client.wait(client.submit(request)["id"], timeout=PATIENCE)
+    view = client.wait(client.submit(request)["id"], timeout=TIMEOUT)
 
     assert (view["state"], view["reason"], view["attempt"]) == ("failed", "killed_again", 2), view
     assert "at step 23, for the second time" in view["cause"]["en"]
@@ -167,7 +167,7 @@ def run(settings, warm, client, code, tmp_path, style):
         job = client.submit(request_of(style, code, ledger))["id"]
         trainer = trains_until(step, ledger)
         os.kill(agent_of(settings, job) if victim == "agent" else trainer, number)
-        view = client.wait(job, timeout=PATIENCE)
+        view = client.wait(job, timeout=TIMEOUT)
         assert (view["state"], view["attempt"]) == ("succeeded", 2), view
         assert ledger.ends()[-1] == exact_result()
         return ledger.lost()

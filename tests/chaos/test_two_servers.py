@@ -14,12 +14,12 @@ import httpx
 import pytest
 
 from danlu.client.background import bring_up, status
-from danlu.errors import Elsewhere, Refused
-from danlu.taskdir.process import marked
+from danlu.errors import OnOtherServer, Refused
+from danlu.taskdir.processes import task_pids
 from postgres import PASSWORD
+from repetitions import tried
 from several_servers import request
 from several_servers import servers as servers
-from trials import tried
 
 
 class Killer:
@@ -52,9 +52,7 @@ class Killer:
 
 
 @tried(quick=40, long=1000, timeout=7200)
-def test_each_job_is_started_exactly_once_by_servers_that_are_killed(
-    servers, tmp_path, chance, measured, count
-):
+def test_killed_servers_start_each_job_once(servers, tmp_path, chance, measured, count):
     both = servers()
     clients = [both.client("one"), both.client("two")]
     code = both.upload(clients[0])
@@ -96,7 +94,7 @@ def wait_until(look, seconds=90):
     return found
 
 
-def test_a_server_that_was_stopped_for_longer_than_its_lease_spoils_nothing(servers, tmp_path):
+def test_server_suspended_beyond_lease_writes_nothing(servers, tmp_path):
     """What it ran is run by the other; continued, it ends its own copy and writes nothing."""
     both = servers(DANLU_LEASE="2", DANLU_SERVER_TIMEOUT="6", DANLU_HEARTBEAT="0.2")
     one, two = both.client("one"), both.client("two")
@@ -110,7 +108,7 @@ def test_a_server_that_was_stopped_for_longer_than_its_lease_spoils_nothing(serv
     os.kill(stopped, signal.SIGSTOP)
     try:
         second = wait_until(lambda: _runs_on(two, job, both.name_of("two")))
-        scripts = len(list(marked(f"{job['id']}/1/")))
+        scripts = len(list(task_pids(f"{job['id']}/1/")))
         assert second["attempt"] == 2
         assert scripts == 0  # gone before the other began
     finally:
@@ -167,10 +165,10 @@ def test_jobs_go_on_while_the_database_is_away(servers, tmp_path, postgres):
 
 
 def _environments(homes, job_id):
-    """What the agent and the script of a job have in their environments, whoever started it."""
+    """Return the environments of the agent and the script of a job."""
     (path,) = homes.glob(f"*/jobs/{job_id}/1/worker-0/agent.json")
     agent = json.loads(path.read_text())
-    pids = [agent["pid"], *marked(f"{job_id}/1/")]
+    pids = [agent["pid"], *task_pids(f"{job_id}/1/")]
     return "".join(Path(f"/proc/{pid}/environ").read_text() for pid in pids)
 
 
@@ -185,23 +183,23 @@ def test_servers_with_different_stores_do_not_share_records(servers, tmp_path, m
     both.client("one").hello()
     both.environment["DANLU_STORE"] = str(tmp_path / "another")
 
-    with pytest.raises(Refused, match="is not the one the other servers of this database have"):
+    with pytest.raises(Refused, match="is not that of the other servers of this database"):
         both.client("two").hello()
     both.settings.pop("two")
 
 
-def test_what_one_server_runs_the_other_tells(servers, tmp_path):
-    """Logs and curves lie with the server that runs a job; it is asked, whoever is asked first."""
+def test_job_of_one_server_is_shown_by_another(servers, tmp_path):
+    """Logs and curves lie with the server that runs a job; any server queries it."""
     both = servers(DANLU_CPUS="1")
     up = {"one": bring_up(both.home("one"), "127.0.0.1", 0)}
     (tmp_path / "two").mkdir(mode=0o700)
     shutil.copy2(tmp_path / "one" / "token", tmp_path / "two" / "token")
     up["two"] = bring_up(both.home("two"), "127.0.0.1", 0)
     one, two = both.client("one"), both.client("two")
-    told = status(both.home("one"))._asdict()
-    assert told["server"] == one.hello()["server"] == both.name_of("one")
-    assert told["records"].startswith("postgresql://postgres:***@127.0.0.1")
-    assert PASSWORD not in str(told) + str(one.hello())
+    reported = status(both.home("one"))._asdict()
+    assert reported["server"] == one.hello()["server"] == both.name_of("one")
+    assert reported["records"].startswith("postgresql://postgres:***@127.0.0.1")
+    assert PASSWORD not in str(reported) + str(one.hello())
     code, ledger, over = both.upload(one), tmp_path / "ledger", tmp_path / "over"
     first = one.submit(request(code, ledger, "first", until=str(over), seconds=600))
     second = one.submit(request(code, ledger, "second"))  # for which there is no room at one
@@ -217,5 +215,5 @@ def test_what_one_server_runs_the_other_tells(servers, tmp_path):
     two.remove(first["id"])
     assert not (tmp_path / "one" / "jobs" / first["id"]).exists()
     (tmp_path / "one" / "token").write_text("another\n")
-    with pytest.raises(Elsewhere, match="does not accept this server's token"):
+    with pytest.raises(OnOtherServer, match="does not accept this server's token"):
         list(one.follow(second["id"]))

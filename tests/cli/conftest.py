@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu import words
+from danlu import messages as words
 from danlu.cli.main import main
 
 # The tests are imported one by one (importmode=importlib): a neighbour is found by its path.
@@ -59,7 +59,7 @@ class Result:
 
 @pytest.fixture
 def danlu(client, capfd):
-    """Run one command line in this process and return what it said."""
+    """Run one command line in this process and return its output."""
 
     def run(*args: str) -> Result:
         capfd.readouterr()

@@ -1,22 +1,23 @@
-"""A client without a server: jobs in memory that end as a test wishes."""
+"""A client without a server: jobs in memory that end as a test defines."""
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from danlu.client.api import RawLog
-from danlu.errors import Conflict, NotFound, WaitTimedOut
-from danlu.job.dataset import Contents, Dataset
-from danlu.job.definition import parse
+from danlu.errors import Conflict, NotFound, OnlyCopy, WaitTimedOut
+from danlu.job.definitions import Contents, Dataset
 from danlu.job.job import Change, Job, new_id
-from danlu.job.output import Line, Lines
 from danlu.job.plan import Command, Fetch, Place, Push, Task
 from danlu.job.spec import JobSpec, Resources
 from danlu.job.state import JobState, Reason
-from danlu.job.status import Failure, Frame, Outcome, Phase, Progress, TaskStatus
+from danlu.job.status import Failure, Frame, Line, Lines, Outcome, Phase, Progress, TaskStatus
+from danlu.job.versions import parse
 from danlu.job.wire import to_wire
-from danlu.service.algorithm_form import read
+from danlu.server.routes.jobs import shortened_of
+from danlu.service.definitions.algorithms import read
 
 ENTRIES = ("boot_file", "module", "entry_point", "model_file")
 NOW = 1_700_000_000.0
@@ -36,7 +37,9 @@ def spec_of(request: dict[str, Any], name: str) -> JobSpec:
         env=request.get("env", {}),
         secrets=tuple(request.get("secrets", ())),
         resources=Resources(nodes=request.get("nodes", 1)),
-        tensorflow=request.get("framework_version", ""),
+        tensorflow=request.get("framework_version", "1.15.5" if "max_steps" in request else ""),
+        max_steps=request.get("max_steps", 0),
+        rehearsal=request.get("rehearse", False),
     )
 
 
@@ -96,22 +99,26 @@ class FakeDefinitions:
 
 
 class FakeClient:
-    """Runs nothing. ``ends`` says how the next jobs end, ``log`` what they write."""
+    """Runs nothing. ``ends`` defines how the next jobs end, ``log`` what they write."""
 
     def __init__(self) -> None:
+        self.left: dict[str, bytes] = {}  # files of every job, by path
+        self.gone: set[str] = set()  # those that were removed since they were listed
         self._jobs: dict[str, Job] = {}
         self.requests: list[dict[str, Any]] = []
+        self.reruns: list[dict[str, Any]] = []
         self.secrets: list[dict[str, str]] = []
         self.tokens: list[str | None] = []
         self.archives: list[bytes] = []
         self.log: list[Line] = [Line("worker-0", "step 1"), Line("worker-0", "step 2")]
         self.ends = (JobState.SUCCEEDED, Reason.DONE)
+        self.replaced: list[str] = []  # paths that a restore brings back
         self.failure: Failure | None = None
         self.cause: dict[str, str] | None = None
         self.notes: tuple[str, ...] = ()
         self.interrupt_after: int | None = None
         self.around = False  # plans with packages and shell commands
-        self.told: dict[str, Any] = {}  # of a translation
+        self.translation_view: dict[str, Any] = {}  # of a translation
         self.steps: dict[str, Any] | None = None
         self.hang: dict[str, Any] | None = None
         self.drawn: list[dict[str, Any]] = []
@@ -131,7 +138,7 @@ class FakeClient:
             "job": ref, "name": ref, "attempt": 1, "tensorflow": "", "ended": True,
             "repaired": [], "mapped": [], "relaxed": [], "gone": [], "left_out": 0,
         }  # fmt: skip
-        return {**empty, **self.told}
+        return {**empty, **self.translation_view}
 
     def hello(self) -> dict[str, Any]:
         return {"version": "0.1.0", "pid": 1, "living": 0, "started": NOW}
@@ -141,7 +148,7 @@ class FakeClient:
 
     def upload_code(self, archive: Any) -> str:
         self.archives.append(archive.read())
-        return f"danlu://code/{'0' * 64}.tar.gz"
+        return f"danlu://code/{hashlib.sha256(self.archives[-1]).hexdigest()}.tar.gz"
 
     def submit(self, request, secrets=None, token=None) -> dict[str, Any]:
         self.requests.append(dict(request))
@@ -197,15 +204,46 @@ class FakeClient:
             self.ends = (JobState.STOPPED, Reason.STOPPED_BY_USER)
         return self._view(job)
 
-    def remove(self, ref: str) -> None:
+    def remove(self, ref: str, *, discard: bool = False) -> None:
         job = self._get(ref)
         if not job.state.final:
             raise Conflict("It has not ended.")
+        if self.left and not discard:
+            raise OnlyCopy("It has the only copy of a model.", hint="danlu rm --force")
         del self._jobs[job.id]
 
-    def rerun(self, ref, parameters=None, secrets=None, token=None) -> dict[str, Any]:
+    def kept(self, ref: str) -> dict[str, Any]:
+        self._get(ref)
+        size = sum(len(data) for data in self.left.values())
+        kept = {"files": len(self.left), "size": size, "models": 1, "until": NOW}
+        return {"kept": kept if self.left else None, "removed": 0}
+
+    def files(self, ref: str) -> dict[str, Any]:
+        files = [
+            {"path": path, "size": len(data), "etag": "", "source": "train_url", "key": path}
+            for path, data in self.left.items()
+        ]
+        return {**self.kept(ref), "files": files, "problems": []}
+
+    def file_content(self, ref: str, source: str, key: str, offset: int = 0) -> bytes:
+        self._get(ref)
+        if key in self.gone:
+            raise NotFound("file", key)
+        return self.left[key][offset : offset + 4]
+
+    def restore(self, ref, *, dry_run=False) -> dict[str, Any]:
+        job = self._get(ref)
+        done = {"restored": self.replaced, "same": [], "size": 3}
+        kept = "" if dry_run else "restore-1"
+        outputs = [{"uri": "obs://bucket/out", "kept_as": kept, **done}] if self.replaced else []
+        return {"job": job.id, "name": job.name, "dry_run": dry_run, "outputs": outputs}
+
+    def rerun(
+        self, ref, parameters=None, secrets=None, token=None, *, changes=None, same_output=False
+    ) -> dict[str, Any]:
         old = self._get(ref)
-        request = {k: v for k, v in old.request.items() if k != "name"}
+        self.reruns.append({"changes": changes, "same_output": same_output})
+        request = {k: v for k, v in {**old.request, **(changes or {})}.items() if k != "name"}
         request["parameters"] = {**request.get("parameters", {}), **(parameters or {})}
         return self.submit(request, secrets, token)
 
@@ -271,7 +309,8 @@ class FakeClient:
         final = job.state.final
         ended = {"cause": self.cause if final else None, "steps": self.steps}
         ended["hang"] = None if final else self.hang
-        return {**to_wire(job), **ended, "started": job.started, "ended": job.ended}
+        view = {**to_wire(job), **ended, "started": job.started, "ended": job.ended}
+        return {**view, "shortened": shortened_of(job.spec)}
 
 
 def broken_at(file: str, line: int) -> Failure:

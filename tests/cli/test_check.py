@@ -1,10 +1,10 @@
-"""danlu check: what the runtime says of old code, shown with what a job of it would be."""
+"""danlu check: the report of the runtime, shown with the service and the TensorFlow of a job."""
 
 import json
 
 import pytest
 
-from danlu.cli import cmd_check
+from danlu.cli.commands import check as cmd_check
 
 CLEAN = {"repaired": [], "mapped": [], "gone": [], "missing": [], "errors": [], "tensorflow": ""}
 PROGRAM = """
@@ -19,19 +19,19 @@ print(ANSWER)
 
 @pytest.fixture
 def runtime(tmp_path, monkeypatch):
-    """A runtime that says what a test wants, and remembers what it was asked."""
+    """A runtime that prints what a test defines, and records its arguments."""
     folder = tmp_path / "src" / "danlu_runtime"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("")
     monkeypatch.setattr(cmd_check, "_SOURCE", folder.parent)
 
-    def says(answer=None, **found):
+    def prints(answer=None, **found):
         text = json.dumps({**CLEAN, **found}) if answer is None else answer
         (folder / "check.py").write_text(PROGRAM.replace("ANSWER", repr(text)))
 
-    says.asked = lambda: json.loads((folder / "asked.json").read_text())
-    says()
-    return says
+    prints.asked = lambda: json.loads((folder / "asked.json").read_text())
+    prints()
+    return prints
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def old(script):
     return script
 
 
-def test_code_that_needs_nothing_is_said_to_run(danlu, runtime, old):
+def test_code_without_problems_is_reported_to_run(danlu, runtime, old):
     result = danlu("check", "code")
 
     assert result.code == 0
@@ -102,7 +102,7 @@ def test_json_has_the_choices_and_their_reasons(danlu, runtime, old):
     }
 
 
-def test_a_service_may_decide_and_a_person_before_it(danlu, runtime, old):
+def test_service_may_decide_and_person_before_it(danlu, runtime, old):
     (old / "train.py").write_text("import tensorflow as tf\ntf.function\n")
 
     assert danlu("check", "code", "--json").json["tensorflow"] == "2.15.0"
@@ -113,7 +113,7 @@ def test_a_service_may_decide_and_a_person_before_it(danlu, runtime, old):
     assert (asked.json["tensorflow"], runtime.asked()["sees"]) == ("2.16.0", "2.16.0")
 
 
-def test_signs_of_two_services_are_told_and_the_code_is_looked_at(danlu, runtime, old):
+def test_code_of_two_services_is_still_checked(danlu, runtime, old):
     (old / "train.py").write_text("import moxing as mox\nmox.run()\nos.environ['TM_MODEL_DIR']\n")
 
     result = danlu("check", "code", "--json")
@@ -130,7 +130,7 @@ def test_code_without_tensorflow_is_looked_at_too(danlu, runtime, script):
     assert "TensorFlow  -  (no file imports it)" in result.out
 
 
-def test_without_the_runtime_that_is_said(danlu, runtime, old, monkeypatch):
+def test_missing_runtime_is_reported(danlu, runtime, old, monkeypatch):
     monkeypatch.setattr(cmd_check, "find_spec", lambda name: None)
 
     result = danlu("check", "code")
@@ -141,23 +141,23 @@ def test_without_the_runtime_that_is_said(danlu, runtime, old, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "text"),
     [
         ("nothing", "There is no file or directory 'nothing'."),
         ("obs://bucket/code", "only files on this machine can be checked"),
     ],
 )
-def test_what_cannot_be_looked_at_is_told(danlu, runtime, old, path, said):
+def test_what_cannot_be_looked_at_is_reported(danlu, runtime, old, path, text):
     result = danlu("check", path)
 
     assert result.code == 2
-    assert said in result.err
+    assert text in result.err
 
 
-def test_a_runtime_that_says_nothing_is_a_fault_of_ours(danlu, runtime, old):
+def test_runtime_without_output_is_an_internal_error(danlu, runtime, old):
     runtime("Segmentation fault")
 
     result = danlu("check", "code")
 
     assert result.code == 1
-    assert "The runtime could not look at code: status 0" in result.err
+    assert "The runtime could not check code: status 0" in result.err

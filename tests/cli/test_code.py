@@ -30,7 +30,7 @@ def test_the_file_to_start_is_found(folder, names, boot_file):
 
 
 @pytest.mark.parametrize("names", [("a.py", "b.py"), ("train.py", "main.py")])
-def test_where_it_cannot_be_told_the_candidates_are_named(folder, names):
+def test_ambiguous_entry_error_names_the_candidates(folder, names):
     with pytest.raises(Refused) as caught:
         locate(folder(*names), "")
 
@@ -53,7 +53,7 @@ def test_a_file_and_another_boot_file_are_refused(folder):
         locate(folder("x.py") + "/x.py", "y.py")
 
 
-def test_a_boot_file_may_be_named_from_where_one_stands(folder, tmp_path, monkeypatch):
+def test_boot_file_may_be_named_from_where_one_stands(folder, tmp_path, monkeypatch):
     folder("code/deep/x.py")
     monkeypatch.chdir(tmp_path)
 
@@ -61,7 +61,7 @@ def test_a_boot_file_may_be_named_from_where_one_stands(folder, tmp_path, monkey
     assert locate("code", "code/deep/x.py").boot_file == "deep/x.py"
 
 
-def test_a_boot_file_that_is_not_there_is_refused(folder):
+def test_boot_file_that_is_not_there_is_refused(folder):
     with pytest.raises(Refused, match=r"no file 'run\.py'"):
         locate(folder("train.py"), "run.py")
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from danlu.job.algorithm import Algorithm
-from danlu.job.dataset import Contents, Dataset
+from danlu.job.definitions import Algorithm, Contents, Dataset
 
 ALGORITHM = """
 description = "digits"
@@ -29,7 +28,7 @@ def declared(script, tmp_path):
     return ("algorithm", "create", "mnist", "code", "--file", "algorithm.toml")
 
 
-def test_an_algorithm_is_made_from_a_folder_and_a_file(danlu, client, declared, script):
+def test_algorithm_is_made_from_folder_and_file(danlu, client, declared, script):
     made = danlu(*declared)
 
     assert (made.code, made.out) == (0, "mnist:1\n")
@@ -50,7 +49,7 @@ def test_flags_win_over_the_file(danlu, client, declared, script):
     assert (view["boot_file"], view["description"]) == ("other.py", "better")
 
 
-def test_code_in_a_store_is_named_by_its_uri(danlu, client):
+def test_code_in_store_is_named_by_its_uri(danlu, client):
     danlu("algorithm", "create", "mnist", "obs://bucket/code", "--boot-file", "train.py")
 
     (view,) = client.algorithms.made["mnist"]
@@ -65,17 +64,17 @@ def test_code_in_a_store_is_named_by_its_uri(danlu, client):
         (b"\xff", "not UTF-8"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told(danlu, declared, tmp_path, text, sentence):
+def test_a_file_that_cannot_be_read_is_reported(danlu, declared, tmp_path, text, sentence):
     file = tmp_path / "algorithm.toml"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
 
-    told = danlu(*declared)
+    reported = danlu(*declared)
 
-    assert told.code == 2
-    assert sentence in told.err
+    assert reported.code == 2
+    assert sentence in reported.err
 
 
-def test_a_file_that_is_not_there_is_told(danlu, script):
+def test_a_file_that_is_not_there_is_reported(danlu, script):
     assert danlu("algorithm", "create", "mnist", "code", "--file", "none.toml").code == 2
 
 
@@ -106,7 +105,7 @@ def test_algorithms_are_listed_and_removed(danlu, declared):
     assert danlu("algorithm", "rm", "mnist", "--json").json["error"]["code"] == "not_found"
 
 
-def test_a_data_set_is_named_shown_listed_and_removed(danlu, client, tmp_path, monkeypatch):
+def test_data_set_is_named_shown_listed_and_removed(danlu, client, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     assert danlu("dataset", "create", "digits", "data 集").out == "digits:1\n"
@@ -125,18 +124,18 @@ def test_a_data_set_is_named_shown_listed_and_removed(danlu, client, tmp_path, m
     assert "no data sets yet" in danlu("dataset", "ls").err
 
 
-def test_a_data_set_that_has_changed_is_shown_so(danlu, client):
+def test_data_set_that_has_changed_is_shown_so(danlu, client):
     danlu("dataset", "create", "digits", "obs://bucket/d")
     client.datasets.made["digits"][0]["now"] = {"files": 9, "size": 3, "digest": "other"}
 
     assert "changed since: 9 files, 3 B" in danlu("dataset", "show", "digits").out
 
 
-def test_a_local_data_set_is_nothing_to_a_server_elsewhere(danlu):
-    told = danlu("dataset", "create", "digits", "data", "--server", "http://elsewhere:1")
+def test_local_data_set_is_nothing_to_server_elsewhere(danlu):
+    reported = danlu("dataset", "create", "digits", "data", "--server", "http://elsewhere:1")
 
-    assert told.code == 2
-    assert "cannot see it" in told.err
+    assert reported.code == 2
+    assert "cannot see it" in reported.err
 
 
 def test_run_makes_a_job_from_an_algorithm(danlu, client):
@@ -149,7 +148,7 @@ def test_run_makes_a_job_from_an_algorithm(danlu, client):
     assert client.archives == []
 
 
-def test_what_an_algorithm_has_is_left_to_the_server_to_refuse(danlu, client):
+def test_what_algorithm_has_is_left_to_server_to_refuse(danlu, client):
     danlu("run", "--algorithm", "mnist", "--boot-file", "x.py", "--dialect", "dls", "-d")
 
     assert client.requests == [{"algorithm": "mnist", "boot_file": "x.py", "dialect": "dls"}]
@@ -163,10 +162,10 @@ def test_what_an_algorithm_has_is_left_to_the_server_to_refuse(danlu, client):
     ],
 )
 def test_run_takes_a_path_or_an_algorithm(danlu, client, script, words, sentence):
-    told = danlu("run", *words)
+    reported = danlu("run", *words)
 
-    assert told.code == 2
-    assert sentence in told.err
+    assert reported.code == 2
+    assert sentence in reported.err
     assert client.requests == []
 
 

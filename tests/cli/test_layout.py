@@ -1,7 +1,7 @@
 import pytest
 
-from danlu.cli.layout import cut, fields, pad, table, width
-from danlu.cli.units import duration, size
+from danlu.cli.text import cut, fields, pad, table, width
+from danlu.messages.text import duration, files_text, size
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_table_keeps_its_columns_and_the_edge():
     assert width(lines[1]) == 30
 
 
-def test_a_value_of_several_lines_stays_in_its_column():
+def test_value_of_several_lines_stays_in_its_column():
     assert fields([("a", "1\n2"), ("名称", "3")]) == ["a     1", "      2", "名称  3"]
 
 
@@ -74,3 +74,8 @@ def test_durations(seconds, text):
 )
 def test_sizes(count, text):
     assert size(count) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 files"), (1, "1 file"), (2, "2 files")])
+def test_numbers_of_files(count, text):
+    assert files_text(count) == text

@@ -2,14 +2,18 @@
 
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from danlu.agent import cgroup
-from danlu.cli import checks, ray_state
+from contracts.s3_server import SmallS3, endpoint, serve
+from danlu.cli import doctor as checks
+from danlu.cli import doctor as disk_checks
+from danlu.cli import doctor as ray_state
 from danlu.errors import Unavailable
+from danlu.sandbox import cgroup, kernel
+from danlu.sandbox.cgroup import own_groups
 from danlu.settings import Endpoint, load
-from danlu.taskdir.hierarchy import own_groups
 
 
 @pytest.fixture
@@ -18,14 +22,14 @@ def settings(home):
     return load(env={"DANLU_HOME": str(home)})
 
 
-def test_settings_tell_their_origin_and_never_the_token(danlu, home, monkeypatch):
+def test_settings_report_their_origin_and_never_the_token(danlu, home, monkeypatch):
     home.mkdir()
     (home / "settings.toml").write_text("retries = 2\n")
     monkeypatch.setenv("DANLU_TOKEN", "s3cret")
     monkeypatch.setenv("DANLU_RECORDS_URL", "postgresql://me:s3cret@db/danlu")
 
     result = danlu("settings", "--lang", "en")
-    told = danlu("settings", "--json").json
+    reported = danlu("settings", "--json").json
 
     rows = {line.split()[0]: line.split()[1:] for line in result.out.splitlines()}
     assert rows["lang"] == ["flag", "en"]
@@ -33,14 +37,15 @@ def test_settings_tell_their_origin_and_never_the_token(danlu, home, monkeypatch
     assert rows["records_url"] == ["environment", "postgresql://me:***@db/danlu"]
     assert rows["retries"] == [str(home / "settings.toml"), "2"]
     assert rows["code_limit"] == ["default", "128M"]
-    assert told["retries"] == {"value": 2, "origin": str(home / "settings.toml")}
-    assert "s3cret" not in result.out + str(told)
+    assert reported["retries"] == {"value": 2, "origin": str(home / "settings.toml")}
+    assert "s3cret" not in result.out + str(reported)
 
 
-STORE = {"ENDPOINT": "https://obs.example.com", "ACCESS_KEY": "canary", "SECRET_KEY": "canary"}
+CLOSED = "https://127.0.0.1:1"  # no process listens there
+STORE = {"ENDPOINT": CLOSED, "ACCESS_KEY": "canary", "SECRET_KEY": "canary"}
 
 
-def test_settings_and_doctor_say_where_buckets_lie_and_never_a_key(danlu, home, monkeypatch):
+def test_settings_and_doctor_show_stores_without_keys(danlu, home, monkeypatch):
     embedded = f"embedded store ({home / 'store'})"
     assert f"s3, obs, ks3, cos: {embedded}" in danlu("settings", "--lang", "en").out
     assert f"object stores: s3, obs, ks3, cos: {embedded}" in danlu("doctor", "--lang", "en").out
@@ -48,31 +53,85 @@ def test_settings_and_doctor_say_where_buckets_lie_and_never_a_key(danlu, home, 
         monkeypatch.setenv(f"DANLU_OBS_{name}", value)
 
     shown = danlu("settings", "--lang", "en").out
-    told = danlu("settings", "--json").json["stores"]
+    reported = danlu("settings", "--json").json["stores"]
     doctor = danlu("doctor", "--lang", "en").out
 
-    assert f"s3, obs: https://obs.example.com; ks3, cos: {embedded}" in shown
-    assert f"s3, obs: https://obs.example.com; ks3, cos: {embedded}" in doctor
-    assert told["origin"] == "environment"
-    assert told["value"]["obs"]["endpoint"] == "https://obs.example.com"
-    assert told["value"]["obs"]["access_key"] == "***"
-    assert "canary" not in shown + str(told) + doctor
+    assert f"s3, obs: {CLOSED}; ks3, cos: {embedded}" in shown
+    assert f"s3, obs: {CLOSED}; ks3, cos: {embedded}" in doctor
+    assert reported["origin"] == "environment"
+    assert reported["value"]["obs"]["endpoint"] == CLOSED
+    assert reported["value"]["obs"]["access_key"] == "***"
+    assert "canary" not in shown + str(reported) + doctor
 
 
 def test_a_store_that_nothing_can_speak_to_fails(settings, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    assert checks.stores(settings).level == "ok"
+    assert checks.check_embedded_stores(settings).level == "ok"
     store = replace(settings, stores={"obs": Endpoint("https://obs.example.com")})
-    finding = checks.stores(store)
+    finding = checks.check_embedded_stores(store)
 
     assert finding.level == "fail"
     assert finding.todo == "pip install 'danlu[s3]'"
 
 
+def test_doctor_fails_for_unavailable_store_only(settings):
+    with serve(SmallS3("bucket")) as url:
+        both = {"obs": endpoint(url), "ks3": endpoint(CLOSED)}
+        levels = {
+            finding.text.split(": ")[0]: finding.level
+            for finding in disk_checks.check_stores(replace(settings, stores=both))
+        }
+
+    assert levels == {url: "ok", CLOSED: "fail"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root")
+@pytest.mark.parametrize(
+    ("options", "text"), [("size=1m", "0.0 GiB free"), ("nr_inodes=20", "room for only 1")]
+)
+def test_disk_of_store_is_looked_at_beside_that_of_home(settings, tmp_path, options, text):
+    store = tmp_path / "store"
+    store.mkdir()
+    kernel.mount("tmpfs", str(store), "tmpfs", options=options)
+    try:
+        findings = list(disk_checks.disks(replace(settings, store=store)))
+    finally:
+        kernel.unmount(str(store))
+
+    assert [finding.level for finding in findings[1:]] == ["fail"]
+    assert text in findings[1].text
+    assert str(store) in findings[1].text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root")
+@pytest.mark.parametrize(("unstored", "level"), [([{}], "fail"), ([], "warn")])
+def test_the_disk_of_a_local_output_is_named(settings, tmp_path, monkeypatch, unstored, level):
+    place = tmp_path / "small"
+    place.mkdir()
+    there, here = f"file://{place}/not/yet", f"file://{tmp_path}/out"
+    jobs = [
+        {"name": "a", "unstored": [], "spec": {"outputs": {"o": here, "s": "s3://bucket/x"}}},
+        {"name": "b", "unstored": unstored, "spec": {"outputs": {"o": here, "train_url": there}}},
+    ]
+    session = SimpleNamespace(
+        settings=settings, client=SimpleNamespace(jobs=lambda: {"jobs": jobs})
+    )
+    monkeypatch.setattr(disk_checks, "state", lambda _: {"running": True})
+    kernel.mount("tmpfs", str(place), "tmpfs", options="size=1m")
+    try:
+        (finding,) = disk_checks.output_disks(session)
+    finally:
+        kernel.unmount(str(place))
+
+    assert (finding.check, finding.level) == ("disk", level)
+    assert f"1.0 MB free at {place}, the disk of outputs of b" in finding.text
+    assert "danlu store retry" in finding.todo
+
+
 def test_python_that_is_too_old_fails():
-    assert checks.python((3, 9, 1)).level == "fail"
-    assert checks.python((3, 10, 0)).level == "ok"
+    assert checks.python((3, 10, 13)).level == "fail"
+    assert checks.python((3, 11, 0)).level == "ok"
 
 
 NOBODYS = "/proc/danlu"  # where not even root can make a folder
@@ -118,7 +177,7 @@ def test_a_disk_of_another_time_is_a_warning(settings):
     assert checks.clock(settings, lambda: time.time() + 60).level == "warn"
 
 
-def test_a_machine_without_cgroups_is_told_what_is_done_instead(tmp_path):
+def test_doctor_shows_the_fallback_without_cgroups(tmp_path):
     finding = checks.cgroup(tmp_path)
 
     assert finding.level == "ok"
@@ -134,15 +193,15 @@ def test_cgroup_2_is_found_wherever_it_is_mounted():
 
 
 @pytest.mark.parametrize(
-    ("group", "uid", "level", "said"),
+    ("group", "uid", "level", "text"),
     [
         (True, 0, "ok", "control group"),
         (False, 1000, "ok", "your user"),
-        (False, 0, "warn", "not limited"),
+        (False, 0, "warn", "unlimited"),
     ],
 )
-def test_it_is_told_who_counts_the_processes_of_a_job(
-    settings, tmp_path, monkeypatch, group, uid, level, said
+def test_doctor_shows_how_processes_are_counted(
+    settings, tmp_path, monkeypatch, group, uid, level, text
 ):
     (tmp_path / "pids.max").write_text("max")
     made = cgroup.ControlGroup(tmp_path) if group else None
@@ -151,11 +210,11 @@ def test_it_is_told_who_counts_the_processes_of_a_job(
 
     finding = checks.processes(settings)
 
-    assert (finding.level, said in finding.text) == (level, True)
+    assert (finding.level, text in finding.text) == (level, True)
     assert bool(finding.todo) == (level == "warn")
 
 
-def test_a_limit_that_was_taken_away_is_told(settings):
+def test_a_limit_that_was_taken_away_is_reported(settings):
     finding = checks.processes(replace(settings, process_limit=0))
 
     assert "process_limit is 0" in finding.text
@@ -169,7 +228,7 @@ def test_gpus_are_counted(settings, tmp_path):
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_doctor_tells_every_check(danlu, lang):
+def test_doctor_reports_every_check(danlu, lang):
     result = danlu("doctor", "--lang", lang)
 
     assert len([line for line in result.out.splitlines() if not line.startswith(" ")]) == 14
@@ -195,10 +254,10 @@ def test_status_starts_nothing(danlu, home):
 
 
 def test_status_of_a_server_elsewhere(danlu):
-    told = danlu("status", "--server", "http://other:9420").out
+    reported = danlu("status", "--server", "http://other:9420").out
 
-    assert "http://other:9420" in told
-    assert "2 CPUs, 8.6 GB, 0 GPUs" in told
+    assert "http://other:9420" in reported
+    assert "2 CPUs, 8.6 GB, 0 GPUs" in reported
 
 
 def test_down_where_nothing_is_up(danlu):
@@ -225,18 +284,17 @@ def test_completion_offers_job_names(danlu, client, script, monkeypatch, capfd):
 
 
 def test_completion_finds_names_on_disk_when_no_server_runs(home, fake_task):
-    from danlu.cli.complete import job_names
-    from danlu.cli.session import Session
+    from danlu.cli.session import Session, job_names
     from danlu.taskdir.files import TaskDir
-    from danlu.taskdir.local import FileCarrier
+    from danlu.taskdir.job_files import LocalJobFiles
 
-    carrier = FileCarrier(home / "jobs" / fake_task.job_id)
-    TaskDir(carrier, 1, "worker-0").write_plan(fake_task, {})
+    store = LocalJobFiles(home / "jobs" / fake_task.job_id)
+    TaskDir(store, 1, "worker-0").write_plan(fake_task, {})
 
     assert job_names(Session()) == ["mnist"]
 
 
-def test_status_tells_the_nodes_of_a_cluster(danlu, client, monkeypatch):
+def test_status_reports_the_nodes_of_a_cluster(danlu, client, monkeypatch):
     nodes = [{"host": "10.0.0.2", "cpus": 4.0, "memory": 8 << 30, "gpus": 1}]
     room = {"cpus": 4.0, "memory": 8 << 30, "gpus": ["10.0.0.2/0"], "nodes": nodes}
     monkeypatch.setattr(client, "capacity", lambda: room)
@@ -246,7 +304,7 @@ def test_status_tells_the_nodes_of_a_cluster(danlu, client, monkeypatch):
     assert "10.0.0.2: 4 CPUs, 8.6 GB, 1 GPUs" in result.out
 
 
-def test_status_says_why_the_room_of_a_cluster_is_not_known(danlu, client, monkeypatch):
+def test_status_reports_why_room_of_cluster_is_not_known(danlu, client, monkeypatch):
     def away():
         raise Unavailable("Nothing answers at 10.0.0.1:6379.")
 
@@ -275,7 +333,7 @@ def test_status_says_why_the_room_of_a_cluster_is_not_known(danlu, client, monke
     ],
 )
 def test_doctor_looks_at_the_cluster(env, level, words, home):
-    finding = ray_state.check(load({"home": home}, env))
+    finding = ray_state.check_ray(load({"home": home}, env))
 
     assert finding.level == level
     assert words in f"{finding.text} {finding.todo}"

@@ -40,7 +40,7 @@ def test_help_imports_no_command():
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_and_takes_the_common_options(danlu, name):
+def test_every_command_has_help_and_takes_common_options(danlu, name):
     result = danlu(name, "--help")
 
     assert result.code == 0
@@ -58,7 +58,7 @@ def test_help_lists_every_command_in_both_languages(danlu):
 
 
 @pytest.mark.parametrize("args", [(), ("store",)])
-def test_without_a_command_the_help_is_shown_and_it_is_no_error_line(danlu, args):
+def test_missing_command_shows_help_without_error(danlu, args):
     result = danlu(*args)
 
     assert result.code == 2
@@ -84,13 +84,13 @@ def test_a_wrong_option_is_an_error_of_usage(danlu):
     assert danlu("ls", "--nonsense", "--json").json["error"]["code"] == "refused"
 
 
-def test_a_wrong_setting_is_told_in_a_sentence(danlu, monkeypatch):
+def test_a_wrong_setting_is_reported_in_one_line(danlu, monkeypatch):
     monkeypatch.setenv("DANLU_PORT", "many")
 
     result = danlu("settings")
 
     assert result.code == 2
-    assert "port: got 'many' (environment)" in result.err
+    assert "got 'many' (environment)" in result.err
 
 
 @pytest.mark.parametrize("args", [(), ("--lang", "zh")])
@@ -117,7 +117,7 @@ def failing(error):
     return connect
 
 
-def test_a_fault_of_ours_keeps_its_traceback_in_a_file(home, capfd):
+def test_fault_of_ours_keeps_its_traceback_in_file(home, capfd):
     code = main(["ls"], connect=failing(KeyError("odd")))
 
     seen = capfd.readouterr()
@@ -155,7 +155,7 @@ def test_a_file_that_cannot_be_used_is_named(capfd):
     assert capfd.readouterr().err == "error: /some/file: Permission denied.\n"
 
 
-def test_a_home_that_cannot_be_written_is_told(capfd, monkeypatch):
+def test_a_home_that_cannot_be_written_is_reported(capfd, monkeypatch):
     monkeypatch.setenv("DANLU_HOME", "/proc/home-of-danlu")
 
     assert main(["ls"]) == 2

@@ -23,7 +23,7 @@ def test_run_makes_a_job_of_a_preset_model(danlu, client, tmp_path, monkeypatch)
     assert client.archives == []
 
 
-def test_places_may_be_running_parameters_as_the_manual_writes_them(
+def test_places_may_be_running_parameters_as_manual_writes_them(
     danlu, client, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -47,11 +47,11 @@ def test_places_may_be_running_parameters_as_the_manual_writes_them(
         (["--preset", "lenet", "--module", "a.b"], "a field of dls"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_asked(danlu, client, script, words, sentence):
-    told = danlu("run", *words)
+def test_what_is_wrong_is_reported_before_anything_is_asked(danlu, client, script, words, sentence):
+    reported = danlu("run", *words)
 
-    assert told.code == 2
-    assert sentence in told.err
+    assert reported.code == 2
+    assert sentence in reported.err
     assert client.requests == []
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from danlu.cli.cmd_python import choose, environment, read
-from danlu.cli.version_choice import Choice
+from danlu.cli.commands.check import VersionChoice
+from danlu.cli.commands.python import choose, environment, read
 from danlu.errors import Refused
 
 DANLU = Path(sys.executable).with_name("danlu")
@@ -67,7 +67,7 @@ def test_the_exit_code_is_the_scripts(here, text, code):
     assert python("train.py").returncode == code
 
 
-def test_a_traceback_shows_the_users_lines_and_none_of_ours(here):
+def test_traceback_shows_users_lines_and_none_of_ours(here):
     (here / "train.py").write_text("def go():\n    return 1 / 0\n\ngo()\n")
 
     done = python("train.py")
@@ -78,7 +78,7 @@ def test_a_traceback_shows_the_users_lines_and_none_of_ours(here):
     assert "danlu_runtime" not in done.stderr
 
 
-def test_code_a_prompt_and_standard_input_work_as_pythons(here):
+def test_code_prompt_and_standard_input_work_as_pythons(here):
     assert python("-c", "import sys; print(sys.argv)", "--x").stdout == "['-c', '--x']\n"
     assert python(text="print(1 + 1)").stdout == "2\n"
     assert python("-", "a", text="import sys; print(sys.argv)").stdout == "['-', 'a']\n"
@@ -90,7 +90,7 @@ def test_options_of_python_are_pythons(here):
     assert python("-u", "-O", "-W", "ignore", "train.py", "-O").stdout == ("1 ['train.py', '-O']\n")
 
 
-def test_processes_a_script_starts_are_of_the_same_runtime(here):
+def test_processes_script_starts_are_of_same_runtime(here):
     show = "import os; print(os.environ['DANLU_TENSORFLOW'])"
     (here / "train.py").write_text(
         f"import subprocess\nsubprocess.run(['python', '-c', {show!r}], check=True)"
@@ -105,7 +105,7 @@ def test_a_script_reads_what_is_typed(here):
     assert python("train.py", text="yes\n").stdout == "got yes\n"
 
 
-def test_what_is_not_there_is_told_in_a_sentence(here):
+def test_what_is_not_there_is_reported_in_one_line(here):
     done = python("nothing.py")
 
     assert done.returncode == 2
@@ -122,7 +122,7 @@ def test_help_before_the_script_is_ours(here):
     ("text", "version"),
     [(GRAPH, "1.15.5"), (EAGER, "2.15.0"), ("import tensorflow", "1.15.5"), ("print(1)", "")],
 )
-def test_a_script_sees_the_tensorflow_it_was_written_for(here, text, version):
+def test_script_sees_tensorflow_it_was_written_for(here, text, version):
     (here / "train.py").write_text("from net import model")
     (here / "net").mkdir()
     (here / "net" / "model.py").write_text(text)
@@ -147,11 +147,11 @@ def test_a_prompt_is_for_trying_things_of_old(here):
     assert choose("", read([])).version == "1.15.5"
 
 
-def test_the_folder_of_the_script_is_what_may_be_repaired(here):
+def test_folder_of_script_is_what_may_be_repaired(here):
     (here / "sub").mkdir()
     (here / "sub" / "train.py").write_text("")
     made = environment(
-        {"PYTHONPATH": "/mine", "PATH": "/bin"}, read(["sub/train.py"]), Choice("", "")
+        {"PYTHONPATH": "/mine", "PATH": "/bin"}, read(["sub/train.py"]), VersionChoice("", "")
     )
 
     assert made["DANLU_CODE"] == str(here / "sub")

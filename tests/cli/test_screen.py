@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from danlu.cli.screen import CLEAR, Screen
+from danlu.cli.session import Screen
+from danlu.messages.terminal import CLEAR
 
 
 class Terminal:
@@ -19,7 +20,7 @@ class Terminal:
         try:
             while piece := os.read(self._master, 4096):
                 seen += piece
-        except OSError:  # Linux says EIO when the other end is closed
+        except OSError:  # Linux returns EIO when the other end is closed
             pass
         os.close(self._master)
         return seen.decode().replace("\r\n", "\n")
@@ -53,7 +54,7 @@ def test_colour_in_a_pipe(env, painted):
     assert (screen.paint("x", "red bold") == "\x1b[31;1mx\x1b[0m") is painted
 
 
-def test_a_line_of_the_log_takes_the_moving_line_away_first():
+def test_line_of_log_takes_moving_line_away_first():
     terminal = Terminal()
     screen = Screen({}, terminal.stream, terminal.stream)
 
@@ -65,7 +66,7 @@ def test_a_line_of_the_log_takes_the_moving_line_away_first():
     assert terminal.shown() == f"{CLEAR}fetch data_url  1 MB/s{CLEAR}step 1\nstep 2\n"
 
 
-def test_nothing_moves_in_a_pipe_or_on_a_dumb_terminal():
+def test_nothing_moves_in_pipe_or_on_dumb_terminal():
     terminal = Terminal()
 
     assert not Screen({}, io.StringIO(), io.StringIO()).moves

@@ -1,4 +1,4 @@
-"""The command line of each service: its fields, its file to start, and nobody else's."""
+"""The command line of each service: its own fields and its file to start."""
 
 import io
 import shutil
@@ -40,6 +40,15 @@ def test_the_line_of_kdl(danlu, client, trainer):
     assert request["job_args"] == (
         "--max_epochs 100 --name 'a b' --checkpoint_path ks3://bucket/ckpt"
     )
+
+
+def test_folder_of_package_alone_is_its_module(danlu, client, trainer):
+    (trainer / "setup.py").unlink()
+
+    danlu("run", "work/trainer", "--dialect", "kdl")
+    danlu("run", "work/trainer", "--dialect", "kdl", "--module", "trainer.task")
+
+    assert [request["module"] for request in client.requests] == ["trainer.task"] * 2
 
 
 def test_the_line_of_modelarts(danlu, client, script):
@@ -91,7 +100,7 @@ def test_the_line_of_modelmaker(danlu, client, script, tmp_path):
     assert request["data"] == f"file://{tmp_path}/data"
 
 
-def test_the_model_of_a_directory_is_the_file_with_the_four_functions(danlu, client, script):
+def test_model_of_directory_is_file_with_four_functions(danlu, client, script):
     (script / "linear.py").write_text(FOUR)
     (script / "train.py").write_text("import linear\n")
 
@@ -111,7 +120,7 @@ def test_the_model_of_a_directory_is_the_file_with_the_four_functions(danlu, cli
         (("--input", "i=obs://b/i", "--predownload", "o", "--output", "o=obs://b/o"), "modelarts"),
     ],
 )
-def test_a_field_that_one_service_has_tells_the_service(danlu, client, script, words, dialect):
+def test_field_that_one_service_has_reports_service(danlu, client, script, words, dialect):
     result = danlu("run", "code/train.py", *words)
 
     assert result.code == 0, result.err
@@ -120,7 +129,7 @@ def test_a_field_that_one_service_has_tells_the_service(danlu, client, script, w
 
 
 @pytest.mark.parametrize(
-    ("dialect", "words", "said"),
+    ("dialect", "words", "text"),
     [
         ("modelarts", ("--module", "a.b"), "--module is a field of kdl"),
         ("modelarts", ("--channel", "a=cos://b/c"), "--channel is a field of ti"),
@@ -136,13 +145,13 @@ def test_a_field_that_one_service_has_tells_the_service(danlu, client, script, w
         ("dls", ("--", "x"), "-- ARGS is a field of kdl"),
     ],
 )
-def test_a_field_of_another_service_is_refused_by_its_name(
-    danlu, client, script, dialect, words, said
+def test_field_of_another_service_is_refused_by_its_name(
+    danlu, client, script, dialect, words, text
 ):
     result = danlu("run", "code/train.py", "--dialect", dialect, *words)
 
     assert result.code == 2
-    assert f"{said}; this job is one of {dialect}" in result.err
+    assert f"{text}; this job is one of {dialect}" in result.err
     assert client.requests == []
 
 
@@ -153,7 +162,7 @@ def test_fields_of_two_services_are_both_named(danlu, script):
     assert "--module is a field of kdl, --data-url one of modelarts, dls" in result.err
 
 
-def test_the_only_task_of_a_package_is_its_module(danlu, client, trainer):
+def test_only_task_of_package_is_its_module(danlu, client, trainer):
     result = danlu("run", "work")
 
     assert "dialect: kdl (setup.py beside a package with a task.py)" in result.err
@@ -163,7 +172,7 @@ def test_the_only_task_of_a_package_is_its_module(danlu, client, trainer):
     ]  # fmt: skip
 
 
-def test_a_package_named_by_itself_comes_with_its_setup(danlu, client, trainer):
+def test_package_named_by_itself_comes_with_its_setup(danlu, client, trainer):
     danlu("run", "work/trainer/", "--dialect", "kdl", "--module", "trainer.task")
 
     assert client.requests[0]["module"] == "trainer.task"
@@ -198,7 +207,7 @@ def test_several_tasks_are_named(danlu, trainer):
     assert "Its modules: other.task, trainer.task" in result.err
 
 
-def test_a_choice_is_offered_by_the_services_own_option(danlu, script):
+def test_choice_is_offered_by_services_own_option(danlu, script):
     (script / "main.py").write_text("")
 
     result = danlu("run", "code", "--dialect", "ti")
@@ -219,7 +228,7 @@ def test_a_job_file_of_any_service_is_understood(danlu, client, trainer, tmp_pat
     assert client.requests[0]["job_args"] == "--max_epochs 100"
 
 
-def test_a_job_file_without_a_dialect_is_told_by_its_fields_and_code(danlu, client, script):
+def test_dialect_of_job_file_is_detected(danlu, client, script):
     (script / "train.py").write_text("mox.run(x)")
     (script.parent / "job.toml").write_text('code = "code"\n')
 
@@ -230,7 +239,7 @@ def test_a_job_file_without_a_dialect_is_told_by_its_fields_and_code(danlu, clie
     assert "dialect: ti (only it has --channel)" in danlu("submit", "job.toml").err
 
 
-def test_a_job_file_with_a_field_of_another_service_is_refused(danlu, client, script):
+def test_job_file_with_field_of_another_service_is_refused(danlu, client, script):
     (script.parent / "job.toml").write_text('dialect = "dls"\ncode = "code"\nworking_dir = "x"\n')
 
     result = danlu("submit", "job.toml")
@@ -239,7 +248,7 @@ def test_a_job_file_with_a_field_of_another_service_is_refused(danlu, client, sc
     assert "working_dir is a field of modelarts; this job is one of dls" in result.err
 
 
-def test_a_plan_shows_what_is_installed_and_run_around_the_script(danlu, client, script):
+def test_plan_shows_what_is_installed_and_run_around_script(danlu, client, script):
     client.around = True
 
     out = danlu("run", "code", "--train-url", "obs://b/o", "--dry-run").out

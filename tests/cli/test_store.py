@@ -3,11 +3,11 @@ import os
 
 import pytest
 
-from danlu.cli.bar import Bar
-from danlu.cli.screen import CLEAR, Screen
+from contracts.s3_server import SmallS3, Stored, Unfinished, endpoint, error, serve
+from danlu.cli.session import Screen
+from danlu.cli.text import Bar
+from danlu.messages.terminal import CLEAR
 from danlu.storage.names import temporary
-from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import SmallS3, Stored, Unfinished, error
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def tree(tmp_path, monkeypatch):
     return folder
 
 
-def test_a_tree_goes_into_a_bucket_and_comes_back_whole(danlu, tree, tmp_path):
+def test_tree_goes_into_bucket_and_comes_back_whole(danlu, tree, tmp_path):
     assert danlu("store", "cp", tree.name, "obs://bucket/in").code == 0
     assert danlu("store", "cp", "s3://bucket/in", "back").code == 0
 
@@ -74,7 +74,7 @@ def test_du_adds_up(danlu, tree):
     ]
 
 
-def test_a_tree_is_removed_only_when_that_is_meant(danlu, tree):
+def test_tree_is_removed_only_when_that_is_meant(danlu, tree):
     danlu("store", "cp", tree.name, "obs://bucket/in")
 
     refused = danlu("store", "rm", "obs://bucket/in")
@@ -103,7 +103,7 @@ def test_a_whole_home_or_machine_is_never_removed(danlu, tree, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "said"),
+    ("args", "code", "text"),
     [
         (("cat", "obs://bucket/none"), 3, "There is no object named 'obs://bucket/none'."),
         (("cat", "data 集"), 3, "It is a tree"),
@@ -112,14 +112,14 @@ def test_a_whole_home_or_machine_is_never_removed(danlu, tree, tmp_path, monkeyp
         (("cp", "data 集", "data 集/a.txt"), 2, "is a file"),
     ],
 )
-def test_what_cannot_be_is_told_in_a_sentence(danlu, tree, args, code, said):
+def test_impossible_request_is_reported_in_one_line(danlu, tree, args, code, text):
     result = danlu("store", *args)
 
     assert result.code == code
-    assert said in result.err
+    assert text in result.err
 
 
-def test_a_bucket_of_a_server_elsewhere_is_not_looked_for_here(danlu, tree):
+def test_bucket_of_server_elsewhere_is_not_looked_for_here(danlu, tree):
     result = danlu("store", "ls", "obs://bucket", "--server", "http://other:9420")
 
     assert result.code == 1
@@ -163,21 +163,21 @@ def test_sync_removes_only_when_asked(danlu, tree, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "said"),
+    ("source", "target", "text"),
     [
-        ("obs://bucket/in", "obs://bucket/in/deep", "lie one in the other"),
-        ("obs://bucket/in", "s3://bucket", "lie one in the other"),
-        ("data 集", "data 集", "lie one in the other"),
+        ("obs://bucket/in", "obs://bucket/in/deep", "overlap"),
+        ("obs://bucket/in", "s3://bucket", "overlap"),
+        ("data 集", "data 集", "overlap"),
         ("data 集/a.txt", "obs://bucket/x", "is a single object"),
     ],
 )
-def test_a_sync_that_cannot_be_meant_is_refused(danlu, tree, source, target, said):
+def test_a_sync_that_cannot_be_meant_is_refused(danlu, tree, source, target, text):
     danlu("store", "cp", tree.name, "obs://bucket/in")
 
     result = danlu("store", "sync", source, target, "--delete")
 
     assert result.code == 2
-    assert said in result.err
+    assert text in result.err
     assert danlu("store", "cat", "obs://bucket/in/a.txt").out == "aa"
 
 
@@ -227,7 +227,7 @@ def test_patterns_are_understood_where_objects_are_named(danlu, tree, tmp_path):
     assert danlu("store", "ls", "obs://bucket/*.txt").code == 3
 
 
-def test_the_embedded_store_says_that_it_is(danlu, tree, home):
+def test_the_embedded_store_reports_that_it_is(danlu, tree, home):
     listed = danlu("store", "ls")
     copied = danlu("store", "cp", tree.name, "obs://bucket/in")
     missing = danlu("store", "cat", "ks3://other/x")
@@ -286,7 +286,7 @@ def test_a_copy_goes_from_one_service_to_another(danlu, tree, service):
     assert done["copied"] == 0
 
 
-def test_which_service_a_scheme_means_is_told(danlu, service):
+def test_which_service_a_scheme_means_is_reported(danlu, service):
     found = danlu("store", "ls", "--json").json
 
     assert found["embedded"] == ["cos"]
@@ -294,7 +294,7 @@ def test_which_service_a_scheme_means_is_told(danlu, service):
     assert "ks3://: http://127.0.0.1" in danlu("store", "ls").err
 
 
-def test_a_service_that_says_no_is_told_in_a_sentence(danlu, tree, service, monkeypatch):
+def test_refusal_of_a_service_is_reported(danlu, tree, service, monkeypatch):
     monkeypatch.setenv("DANLU_OBS_SECRET_KEY", "wrong")
 
     result = danlu("store", "cp", tree.name, "obs://bucket/in")
@@ -342,13 +342,13 @@ def test_the_buckets_of_a_service_are_listed_once(danlu, tree, service):
     assert names == listed.out.split()
 
 
-def test_a_service_that_does_not_tell_its_buckets_hides_no_other(danlu, service):
+def test_failed_bucket_listing_hides_no_other_service(danlu, service):
     service.faults = [lambda request: error(403, "AccessDenied") if not request.key else None]
 
     listed = danlu("store", "ls")
 
     assert listed.code == 0
-    assert "does not tell its buckets: The key is not allowed" in listed.err
+    assert "Cannot list the buckets of" in listed.err
 
 
 def test_what_a_killed_writer_left_is_swept(danlu, tree, service):
@@ -356,17 +356,17 @@ def test_what_a_killed_writer_left_is_swept(danlu, tree, service):
     service.uploads["u2"] = Unfinished("out/model", {})
     service.uploads["u3"] = Unfinished("out/other", {})
 
-    told = danlu("store", "sweep", "obs://bucket/out", "-n", "--json").json
+    reported = danlu("store", "sweep", "obs://bucket/out", "-n", "--json").json
     young = danlu("store", "sweep", "obs://bucket/out", "--hours", "1e6", "--json").json
     gone = danlu("store", "sweep", "obs://bucket/out")
 
-    assert (told["removed"], told["keys"]) == (0, ["out/model", "out/other"])
+    assert (reported["removed"], reported["keys"]) == (0, ["out/model", "out/other"])
     assert young["keys"] == []
     assert "2 removed" in gone.err
     assert set(service.uploads) == {"u1"}
 
 
-def test_an_upload_is_noted_from_the_first_command_on(danlu, tree, service, home):
+def test_upload_is_noted_from_first_command_on(danlu, tree, service, home):
     (tree / "large").write_bytes(bytes(20 << 20))
     noted = []
 
@@ -407,3 +407,64 @@ def test_a_sweep_does_not_leave_the_bucket(danlu, tree, home):
 
     assert danlu("store", "sweep", "obs://bucket/../other", "--json").json["removed"] == 0
     assert left.exists()
+
+
+@pytest.fixture
+def used(danlu, tmp_path, monkeypatch):
+    """An output in which a job has replaced a model."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "new").write_text("newer")
+    danlu("store", "cp", "new", "obs://bucket/out/model")
+    danlu("store", "cp", "old", "obs://bucket/out/.danlu/previous/job-1/model")
+    danlu("store", "cp", "old", "obs://bucket/out/.danlu/start/job-1.json")
+    return "obs://bucket/out"
+
+
+def test_kept_files_are_restored_without_their_job(danlu, used):
+    listed = danlu("restore", used, "--json").json["kept"]
+    done = danlu("restore", used, "job-1")
+    (undo,) = [each["id"] for each in danlu("restore", used, "--json").json["kept"]][1:]
+
+    assert [(each["id"], each["files"], each["size"]) for each in listed] == [("job-1", 1, 3)]
+    assert done.out.split() == ["model"]
+    assert danlu("store", "cat", f"{used}/model").out == "old"
+    danlu("restore", used, undo)
+    assert danlu("store", "cat", f"{used}/model").out == "newer"
+    assert danlu("restore", used, "job-2").code == 3
+    assert "no copies are kept" in danlu("restore", "obs://bucket/elsewhere").err
+
+
+def test_a_path_is_restored_as_its_uri_is(danlu, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = tmp_path / "out/.danlu/previous/job-1"
+    kept.mkdir(parents=True)
+    (kept / "model").write_text("old")
+
+    for place in (str(tmp_path / "out"), "./out", "out/", (tmp_path / "out").as_uri()):
+        listed = danlu("restore", place, "--json").json["kept"]
+        assert [each["id"] for each in listed] == ["job-1"]
+
+    assert danlu("restore", "./out", "job-1").code == 0
+    assert (tmp_path / "out/model").read_text() == "old"
+
+
+def test_platforms_own_folder_is_passed_over_unless_it_is_named(danlu, used, tmp_path):
+    assert danlu("store", "ls", used).out.split()[-1] == "model"
+    assert [x["name"] for x in danlu("store", "ls", "-r", used, "--json").json["objects"]] == [
+        "model"
+    ]
+    assert danlu("store", "du", used, "--json").json["objects"] == 1
+    danlu("store", "cp", "-r", used, "copied")
+    danlu("store", "sync", "obs://bucket", "synced")
+    named = danlu("store", "ls", "-r", f"{used}/.danlu", "--json").json["objects"]
+
+    assert [path.name for path in (tmp_path / "copied").iterdir()] == ["model"]
+    assert [path.name for path in (tmp_path / "synced" / "out").iterdir()] == ["model"]
+    assert [each["name"] for each in named] == ["previous/job-1/model", "start/job-1.json"]
+
+
+def test_removing_an_output_leaves_the_copies(danlu, used):
+    danlu("store", "rm", "-r", used)
+
+    assert danlu("restore", used, "job-1").out.split() == ["model"]

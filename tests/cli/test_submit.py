@@ -66,7 +66,7 @@ def test_a_name_on_the_command_line_wins(danlu, client, job):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("name =", "is not TOML"),
         ('name = "x"', "names no code"),
@@ -75,15 +75,15 @@ def test_a_name_on_the_command_line_wins(danlu, client, job):
         ('code = "nowhere"', "There is no file or directory"),
     ],
 )
-def test_a_wrong_job_file_is_told_in_a_sentence(danlu, client, job, text, said):
+def test_wrong_job_file_is_reported_in_one_line(danlu, client, job, text, message):
     result = danlu("submit", job(text))
 
     assert result.code == 2
-    assert said in result.err
+    assert message in result.err
     assert client.requests == []
 
 
-def test_a_file_that_is_not_there_is_told(danlu, tmp_path):
+def test_a_file_that_is_not_there_is_reported(danlu, tmp_path):
     result = danlu("submit", str(tmp_path / "none.toml"))
 
     assert result.code == 2
@@ -98,7 +98,7 @@ def test_a_windows_editor_may_have_written_it(danlu, client, job, tmp_path):
 
 
 @pytest.mark.parametrize("written", ["1.10", "'1.10'"])
-def test_a_version_reaches_the_server_as_it_was_written(danlu, client, job, written):
+def test_version_reaches_server_as_it_was_written(danlu, client, job, written):
     danlu("submit", job(f"framework_version = {written}\nmax_steps = 5\n{JOB}"))
 
     assert client.requests[0]["framework_version"] == "1.10"
@@ -109,3 +109,4 @@ def test_a_job_file_may_be_rehearsed(danlu, client, job):
     danlu("submit", job(f"max_steps = 500\n{JOB}"), "--rehearse")
 
     assert client.requests[0]["max_steps"] == 3
+    assert client.requests[0]["rehearse"] is True

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from danlu import words
-from danlu.cli.render_curves import spark
-from danlu.cli.render_steps import steps_text
+from danlu import messages as words
+from danlu.cli.show import spark
+from danlu.job.describe import steps_text
 
 TRAINS = {"step": 1200, "total": 5000, "rate": 35.2, "at": 100.0}
 
@@ -44,16 +44,16 @@ def test_a_training_in_chinese(chinese):
     assert steps_text({"steps": TRAINS}) == "第 1,200/5,000 步 · 35.2 步/秒 · 还需 1 min 47 s"
 
 
-def test_without_steps_there_is_nothing_to_tell():
+def test_job_without_steps_shows_no_progress():
     assert steps_text({"steps": None}) == ""
 
 
-def test_show_and_ls_tell_the_step_of_a_job_that_trains(danlu, trained):
+def test_show_and_ls_report_step_of_job_that_trains(danlu, trained):
     assert "training   step 1,200/5,000 · 35.2/s · 1 min 47 s left" in danlu("show", "mnist").out
     assert "step 1,200/5,000 · 35.2/s" in danlu("ls").out
 
 
-def test_of_a_job_that_has_ended_only_the_step_is_told(danlu, client, trained):
+def test_of_job_that_has_ended_only_step_is_reported(danlu, client, trained):
     client.finish("mnist")
 
     assert "training   step 1,200/5,000\n" in danlu("show", "mnist").out
@@ -66,7 +66,7 @@ def still(client, trained):
     client.hang = {"since": time.time() - 725, **sentences, "next": "danlu logs mnist --tail 50"}
 
 
-def test_of_a_job_that_may_hang_it_is_told_since_when_and_what_to_do(danlu, still):
+def test_hung_job_is_shown_with_time_and_hint(danlu, still):
     shown = danlu("show", "mnist").out
 
     assert "hangs?     nothing has moved for 12 min 05 s, since " in shown
@@ -75,15 +75,15 @@ def test_of_a_job_that_may_hang_it_is_told_since_when_and_what_to_do(danlu, stil
     assert danlu("ls").out.splitlines()[1].endswith("nothing has moved for 12 min 05 s")
 
 
-def test_it_is_told_in_chinese_too(danlu, still):
+def test_it_is_reported_in_chinese_too(danlu, still):
     shown = danlu("--lang", "zh", "show", "mnist").out
 
-    assert "卡住了？" in shown
+    assert "卡死？" in shown
     assert "已 12 min 05 s 没有任何进展（自 " in shown
     assert "可能卡住了。" in shown
 
 
-def test_of_a_job_that_moves_nothing_of_the_kind_is_told(danlu, trained):
+def test_of_job_that_moves_nothing_of_kind_is_reported(danlu, trained):
     assert "hang" not in danlu("show", "mnist").out
 
 
@@ -105,7 +105,7 @@ def test_curves_are_a_row_each_with_their_shape(danlu, client, trained):
     ]
 
 
-def test_the_tasks_of_curves_are_told_where_there_are_several(danlu, client, trained):
+def test_tasks_of_curves_are_reported_where_there_are_several(danlu, client, trained):
     client.drawn = [_curve("loss", [1.0], task=f"worker-{index}") for index in (0, 1)]
 
     rows = [line.split()[:3] for line in danlu("show", "mnist", "--curves").out.splitlines()]
@@ -119,22 +119,22 @@ def test_the_tasks_of_curves_are_told_where_there_are_several(danlu, client, tra
 def test_curves_as_json_have_every_point(danlu, client, trained):
     client.drawn = [_curve("loss", [2.0, 1.0])]
 
-    told = json.loads(danlu("show", "mnist", "--curves", "--json").out)
-    assert told["curves"][0]["points"] == [[0, 100.0, 2.0], [10, 101.0, 1.0]]
+    reported = json.loads(danlu("show", "mnist", "--curves", "--json").out)
+    assert reported["curves"][0]["points"] == [[0, 100.0, 2.0], [10, 101.0, 1.0]]
 
 
-def test_where_there_are_no_curves_that_is_said(danlu, client, trained):
-    assert "no summaries into its outputs so far" in danlu("show", "mnist", "--curves").out
+def test_missing_curves_are_reported(danlu, client, trained):
+    assert "No TensorBoard summaries in the outputs yet" in danlu("show", "mnist", "--curves").out
 
     client.finish("mnist")
-    assert "no summaries into its outputs.\n" in danlu("show", "mnist", "--curves").out
+    assert "No TensorBoard summaries in the outputs.\n" in danlu("show", "mnist", "--curves").out
 
 
 def test_curves_and_translation_are_not_shown_together(danlu, trained):
     result = danlu("show", "mnist", "--curves", "--translation")
 
     assert result.code == 2
-    assert "give one of them" in result.err
+    assert "exclude each other" in result.err
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ NOTES = {
 }
 
 
-def test_notes_are_shown_by_kind_with_file_and_line_the_worst_first(danlu, client, script):
+def test_notes_are_sorted_by_kind_with_location(danlu, client, script):
     danlu("run", "code", "--name", "mnist")
-    client.told = NOTES
+    client.translation_view = NOTES
 
     result = danlu("show", "mnist", "--translation")
 
@@ -38,22 +38,22 @@ def test_notes_are_shown_by_kind_with_file_and_line_the_worst_first(danlu, clien
 
 def test_notes_beyond_the_bounds_are_counted(danlu, client, script):
     danlu("run", "code")
-    client.told = {**NOTES, "left_out": 7}
+    client.translation_view = {**NOTES, "left_out": 7}
 
     assert danlu("show", "--translation", "--lang", "zh").out.endswith("另有 7 条\n")
 
 
-def test_nothing_to_tell_is_told(danlu, client, script):
+def test_empty_translation_report_is_shown(danlu, client, script):
     danlu("run", "code")
 
     assert danlu("show", "--translation").out == "Nothing had to be changed.\n"
-    client.told = {"ended": False}
+    client.translation_view = {"ended": False}
     assert danlu("show", "--translation").out == "Nothing had to be changed so far.\n"
 
 
-def test_as_json_it_is_what_the_server_said(danlu, client, script):
+def test_translation_json_is_the_response_of_the_server(danlu, client, script):
     danlu("run", "code", "--name", "mnist")
-    client.told = NOTES
+    client.translation_view = NOTES
 
     result = danlu("show", "mnist", "--translation", "--json")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import danlu.client.spawn
+import danlu.client.background
 from danlu.client import background, connect
 from danlu.settings import load
 
@@ -35,7 +35,7 @@ class House:
             if str(self.settings.home).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(pid, signal.SIGKILL)
 
-    def say(self, job, text):
+    def write_output(self, job, text):
         with open(self.settings.home / "fake" / f"{job['id']}.log", "a") as log:
             log.write(text)
 
@@ -54,7 +54,7 @@ def house(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
     monkeypatch.setenv("DANLU_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(
-        danlu.client.spawn,
+        danlu.client.background,
         "command",
         lambda settings: [sys.executable, str(FAKE), "--home", str(settings.home)],
     )
@@ -67,7 +67,7 @@ def house(tmp_path, monkeypatch):
 @pytest.fixture
 def until():
     def wait(condition):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 100
         while not condition():
             assert time.monotonic() < deadline, "it did not happen"
             time.sleep(0.01)

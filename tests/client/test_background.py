@@ -10,7 +10,7 @@ import threading
 import pytest
 
 import danlu
-import danlu.client.spawn
+import danlu.client.background
 from danlu.client import background, connect
 from danlu.client.background import bring_down, bring_up, status
 from danlu.errors import Conflict, NotAllowed, PlatformError, Refused, Unavailable
@@ -18,7 +18,7 @@ from danlu.errors import Conflict, NotAllowed, PlatformError, Refused, Unavailab
 REQUEST = {"dialect": "fake", "name": "mnist"}
 
 
-def test_the_first_client_starts_a_server_and_the_next_finds_it(house):
+def test_first_client_starts_server_and_next_finds_it(house):
     first = house.connect().hello()
     second = house.connect().hello()
 
@@ -26,7 +26,7 @@ def test_the_first_client_starts_a_server_and_the_next_finds_it(house):
     assert house.starts() == 1
 
 
-def test_of_many_clients_at_once_one_starts_the_server(house):
+def test_of_many_clients_at_once_one_starts_server(house):
     pids = []
     clients = [
         threading.Thread(target=lambda: pids.append(house.connect().hello()["pid"]))
@@ -48,7 +48,7 @@ def test_looking_starts_nothing(house):
     assert not house.settings.home.exists()
 
 
-def test_down_ends_the_server_and_tells_how_many_jobs_go_on(house):
+def test_down_ends_server_and_reports_how_many_jobs_go_on(house):
     house.connect().submit(REQUEST)
 
     assert status(house.settings).living == 1
@@ -61,16 +61,14 @@ def test_an_older_idle_server_is_replaced(house, monkeypatch):
     before = house.connect().hello()["pid"]
     monkeypatch.setattr(danlu, "__version__", "99.0.0")
 
-    house.connect()
-
-    assert house.pid != before
+    assert house.connect().hello()["pid"] == house.pid != before
 
 
 def test_an_older_server_with_jobs_is_left_alone(house, monkeypatch):
     house.connect().submit(REQUEST)
     monkeypatch.setattr(danlu, "__version__", "99.0.0")
 
-    with pytest.raises(Conflict, match="has living jobs"):
+    with pytest.raises(Conflict, match="has unfinished jobs"):
         house.connect()
 
 
@@ -96,7 +94,7 @@ def test_up_adds_an_address_and_a_token(house):
 
 
 @pytest.mark.parametrize("token", ["", "wrong"])
-def test_a_client_without_the_token_is_told_so(house, token):
+def test_a_client_without_the_token_is_reported(house, token):
     up = bring_up(house.settings, "127.0.0.1", 0)
 
     with pytest.raises(NotAllowed) as caught:
@@ -113,7 +111,7 @@ def test_up_again_changes_nothing(house):
     assert house.pid == pid
 
 
-def test_the_token_is_kept_over_restarts_until_it_is_rotated(house):
+def test_token_is_kept_over_restarts_until_it_is_rotated(house):
     first = bring_up(house.settings, "127.0.0.1", 0)
     bring_down(house.settings)
     second = bring_up(house.settings, "127.0.0.1", 0)
@@ -134,17 +132,18 @@ def test_a_killed_server_comes_back_at_its_address(house):
     assert connect(house.settings, server=up.url, token=up.token).jobs()["jobs"] == []
 
 
-def test_an_address_that_was_taken_down_does_not_come_back(house):
+def test_address_that_was_taken_down_does_not_come_back(house):
     bring_up(house.settings, "127.0.0.1", 0)
     house.kill()
     assert bring_down(house.settings) is None
 
     house.connect()
 
-    assert status(house.settings).url == ""
+    found = status(house.settings)
+    assert (found.running, found.url) == (True, "")
 
 
-def test_a_port_that_is_taken_is_told(house):
+def test_a_port_that_is_taken_is_reported(house):
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -154,7 +153,7 @@ def test_a_port_that_is_taken_is_told(house):
 
 
 def test_a_server_that_does_not_answer_is_named(house, monkeypatch):
-    monkeypatch.setattr(background, "_HELLO_PATIENCE", 0.2)
+    monkeypatch.setattr(background, "_HELLO_TIMEOUT", 0.2)
     house.connect()
     os.kill(house.pid, signal.SIGSTOP)
     try:
@@ -164,9 +163,9 @@ def test_a_server_that_does_not_answer_is_named(house, monkeypatch):
         os.kill(house.pid, signal.SIGCONT)
 
 
-def test_a_server_that_cannot_start_leaves_its_reason_in_the_log(house, monkeypatch):
+def test_server_that_cannot_start_leaves_its_reason_in_log(house, monkeypatch):
     monkeypatch.setattr(
-        danlu.client.spawn,
+        danlu.client.background,
         "command",
         lambda settings: [sys.executable, "-c", "raise SystemExit('no reason at all')"],
     )
@@ -179,7 +178,7 @@ def test_a_server_that_cannot_start_leaves_its_reason_in_the_log(house, monkeypa
     assert "no reason at all" in log.read_text()
 
 
-def test_a_server_does_not_take_over_what_belongs_to_a_task(house, monkeypatch):
+def test_server_does_not_take_over_what_belongs_to_task(house, monkeypatch):
     for name in ("DANLU_TASK", "DANLU_JOB_ID", "DANLU_TOKEN"):
         monkeypatch.setenv(name, "x")
 
@@ -187,6 +186,7 @@ def test_a_server_does_not_take_over_what_belongs_to_a_task(house, monkeypatch):
 
     with open(f"/proc/{house.pid}/environ", "rb") as file:
         names = {entry.partition(b"=")[0] for entry in file.read().split(b"\0")}
+    assert b"DANLU_HOME" in names
     assert not names & {b"DANLU_TASK", b"DANLU_JOB_ID", b"DANLU_TOKEN"}
 
 
@@ -194,8 +194,8 @@ def test_a_server_outlives_its_starter(house):
     program = "import sys; sys.path.insert(0, sys.argv[1])\nimport starter"
     starter = house.settings.home.parent / "starter.py"
     starter.write_text(
-        "import danlu, danlu.client.spawn as spawn\n"
-        f"spawn.command = lambda settings: {danlu.client.spawn.command(house.settings)!r}\n"
+        "import danlu, danlu.client.background as spawn\n"
+        f"spawn.command = lambda settings: {danlu.client.background.command(house.settings)!r}\n"
         "danlu.connect()\n"
     )
     done = subprocess.run(
@@ -218,7 +218,7 @@ listener.accept()[0].recv(1)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_a_server_of_somebody_else_is_told_nothing(house):
+def test_server_of_another_user_receives_no_request(house):
     house.settings.socket.parent.mkdir()
     with subprocess.Popen(
         [sys.executable, "-c", IMPOSTOR, house.settings.socket], stdout=subprocess.PIPE

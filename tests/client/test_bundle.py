@@ -4,12 +4,10 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from danlu.client.bundle import packed, select
-from danlu.client.ignored import Ignored
-from danlu.client.imports import modules_beside
+from danlu.client.bundle import Ignored, modules_beside, packed, select
 from danlu.errors import Refused
 from danlu.settings import load
-from danlu.storage.archive import Limits, check
+from danlu.storage.archive import ArchiveLimits, check
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def names(bundle):
     return [str(name) for name in bundle.files]
 
 
-def test_a_directory_is_taken_as_it_is_but_for_what_is_never_code(code, settings):
+def test_directory_is_packed_without_ignored_files(code, settings):
     lay(code, "train.py", "data/labels.txt", "pkg/__init__.py", "训练.py", ".hidden")
     lay(code, ".git/config", "__pycache__/a.pyc", "pkg/b.pyc", ".venv/bin/python", "venv/x")
     lay(code, "node_modules/a.js", ".ipynb_checkpoints/a.ipynb", ".DS_Store", "a.egg-info/PKG")
@@ -46,7 +44,7 @@ def test_a_directory_is_taken_as_it_is_but_for_what_is_never_code(code, settings
     ]  # fmt: skip
 
 
-def test_the_ignore_file_says_what_else_stays(code, settings):
+def test_the_ignore_file_reports_what_else_stays(code, settings):
     lay(code, "train.py", "a.log", "keep.log", "sub/b.log", "data/x", "sub/data/y", "out/z")
     (code / ".danluignore").write_text("# ours\n*.log\n!keep.log\n/data\n\nout/\n")
 
@@ -72,13 +70,13 @@ def test_a_pattern_of_the_ignore_file(pattern, path, folder, ignored):
     assert ask(PurePosixPath(path)) is ignored
 
 
-def test_a_file_brings_the_modules_it_imports_and_small_files_beside_it(code, settings):
+def test_file_brings_modules_it_imports_and_small_files_beside_it(code, settings):
     (code / "train.py").write_text(
         "import os, model\nfrom nets import resnet\nfrom helper.sub import f\nimport tensorflow\n"
     )
     (code / "model.py").write_text("import layers\n")
     lay(code, "layers.py", "other.py", "helper/sub.py", "helper/table.json", "unused/a.py")
-    (code / "nets.py").write_text("def f(:\n")  # Python 2, say: comes along, is not looked into
+    (code / "nets.py").write_text("def f(:\n")  # for example Python 2: packed, but not parsed
     lay(code, "labels.txt", ".netrc")
     (code / "big.bin").write_bytes(b"\0" * (2 << 20))
 
@@ -114,13 +112,13 @@ def test_imports_are_followed_through_packages_and_dots(code):
     }  # fmt: skip
 
 
-def test_an_old_scripts_escapes_are_no_warning_of_ours(code):
+def test_old_scripts_escapes_are_no_warning_of_ours(code):
     (code / "train.py").write_text("import re\nre.compile('\\d')\nprint(1 is 1)\n")
 
     assert modules_beside(code / "train.py") == set()
 
 
-def test_a_link_inside_is_followed_and_one_outside_refused(code, settings, tmp_path):
+def test_link_inside_is_followed_and_one_outside_refused(code, settings, tmp_path):
     lay(code, "real.py")
     (code / "linked.py").symlink_to("real.py")
     assert names(select(code, settings)) == ["linked.py", "real.py"]
@@ -163,7 +161,7 @@ def test_too_many_files_are_refused(code, settings):
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty"])
-def test_nothing_to_run_is_told(code, settings, name):
+def test_nothing_to_run_is_reported(code, settings, name):
     (code / "empty").mkdir()
 
     with pytest.raises(Refused, match="There is no file"):
@@ -190,7 +188,7 @@ def test_equal_files_give_an_equal_archive(code, settings, tmp_path):
     }  # fmt: skip
 
 
-def test_an_archive_has_no_name_that_could_be_left(code, settings, tmp_path, monkeypatch):
+def test_archive_has_no_name_that_could_be_left(code, settings, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     lay(code, "train.py")
@@ -204,6 +202,6 @@ def test_the_server_takes_what_was_packed(code, settings):
     lay(code, "train.py", "包/数据.txt", "l" * 200 + ".txt")
 
     with packed(select(code, settings)) as archive:
-        found = check(archive, Limits(total=1 << 20, files=10))
+        found = check(archive, ArchiveLimits(total=1 << 20, files=10))
 
     assert found.files == 3

@@ -1,4 +1,4 @@
-"""What is sent again, and how, against a server that answers as a test says."""
+"""What is sent again, and how, against a server with responses of the test."""
 
 import json
 import socket
@@ -9,8 +9,7 @@ import pytest
 from danlu.client import calls
 from danlu.client.api import Client
 from danlu.client.calls import Calls
-from danlu.client.connection import Target
-from danlu.client.errors import error_of
+from danlu.client.connection import Target, error_of
 from danlu.errors import (
     Conflict,
     DanluError,
@@ -71,7 +70,7 @@ def hurry(monkeypatch):
     monkeypatch.setattr(calls, "_SLOWEST", 0.01)
 
 
-def test_a_submit_whose_answer_was_lost_is_sent_with_the_same_token():
+def test_submit_whose_answer_was_lost_is_sent_with_same_token():
     with Scripted(None, None, (201, {"id": "1"})) as server:
         server.client.submit({"dialect": "fake"})
 
@@ -89,7 +88,7 @@ def test_two_submits_have_two_tokens():
     assert len({headers["client-token"] for _, headers in server.seen}) == 2
 
 
-def test_a_server_that_asks_for_a_pause_gets_it():
+def test_server_that_asks_for_pause_gets_it():
     busy = {"error": {"code": "unavailable", "message": "Locked.", "hint": ""}}
     with Scripted((503, busy), (503, busy), (200, {"cpus": 1})) as server:
         assert server.client.capacity() == {"cpus": 1}
@@ -100,13 +99,13 @@ def test_a_removal_whose_answer_was_lost_was_done():
         server.client.remove("mnist")
 
 
-def test_a_job_that_was_never_there_cannot_be_removed():
+def test_job_that_was_never_there_cannot_be_removed():
     with Scripted((404, GONE)) as server, pytest.raises(NotFound):
         server.client.remove("mnist")
 
 
-def test_patience_has_an_end(monkeypatch):
-    monkeypatch.setattr(calls, "_FIRST_PATIENCE", 0.05)
+def test_call_fails_after_its_timeout(monkeypatch):
+    monkeypatch.setattr(calls, "_FIRST_TIMEOUT", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
 
@@ -115,12 +114,12 @@ def test_patience_has_an_end(monkeypatch):
 
 
 @pytest.mark.parametrize("url", ["box", "ftp://box", "http://", "http://box:x", "http://box/path"])
-def test_what_is_no_url_of_a_server_is_refused(url):
-    with pytest.raises(Refused, match="for server"):
+def test_what_is_no_url_of_server_is_refused(url):
+    with pytest.raises(Refused, match="server must be a URL"):
         Client(Calls(Target(url=url))).jobs()
 
 
-def test_something_else_at_the_address_is_told():
+def test_something_else_at_the_address_is_reported():
     with (
         Scripted((200, ["a", "list"])) as server,
         pytest.raises(PlatformError, match="not a Danlu"),
@@ -129,15 +128,15 @@ def test_something_else_at_the_address_is_told():
 
 
 @pytest.mark.parametrize("token", ["a\nb", "中"])
-def test_a_token_that_cannot_be_sent_is_refused_at_once(token):
+def test_token_that_cannot_be_sent_is_refused_at_once(token):
     client = Client(Calls(Target(url="http://127.0.0.1:1", token=token)))
     with pytest.raises(NotAllowed, match="characters"):
         client.jobs()
-    with pytest.raises(Refused, match="for token"):
+    with pytest.raises(Refused, match="token must be"):
         client.submit({}, token=token)
 
 
-def test_a_name_is_sent_as_it_is_and_never_as_a_path():
+def test_name_is_sent_as_it_is_and_never_as_path():
     with Scripted((404, GONE)) as server, pytest.raises(NotFound):
         server.client.job("../../capacity?x")
 
@@ -172,7 +171,7 @@ def test_an_error_comes_out_as_it_went_in(error):
 @pytest.mark.parametrize(
     "body", [{}, {"error": "text"}, {"error": {"code": "of a later version", "message": "No."}}]
 )
-def test_an_answer_of_another_make_is_an_error_by_its_status(status, kind, body):
+def test_answer_of_another_make_is_error_by_its_status(status, kind, body):
     error = error_of(status, body)
 
     assert type(error) is kind

@@ -40,6 +40,6 @@ def test_data_sets_are_made_and_found(client):
     assert caught.value.faults == (("uri", "there is nothing at 'obs://bucket/nothing'."),)
 
 
-def test_a_reference_that_is_none_asks_nobody(client):
+def test_invalid_reference_sends_no_request(client):
     with pytest.raises(Refused, match="NAME:VERSION"):
         client.algorithms.get("../jobs")

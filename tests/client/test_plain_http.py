@@ -6,17 +6,17 @@ import threading
 
 import pytest
 
-from danlu.client.plain_http import PlainConnection
+from danlu.client.connection import PlainConnection
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: b:c\r\n\r\nhi"
 
 
 class Peer:
-    """Hears requests and answers each with what it was given, then hangs up."""
+    """Receives requests and sends the given responses, then disconnects."""
 
     def __init__(self, *answers):
         self.ours, self._theirs = socket.socketpair()
-        self.heard = []
+        self.received = []
         self._answers = answers
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
@@ -29,13 +29,17 @@ class Peer:
     def _serve(self):
         with self._theirs:
             for answer in self._answers:
-                self.heard.append(self._request())
+                if not (request := self._request()):
+                    return  # no client sends more requests
+                self.received.append(request)
                 self._theirs.sendall(answer)
 
     def _request(self):
         data = b""
         while b"\r\n\r\n" not in data:
-            data += self._theirs.recv(65_536)
+            if not (piece := self._theirs.recv(65_536)):
+                return []
+            data += piece
         head, _, body = data.partition(b"\r\n\r\n")
         lines = head.decode().split("\r\n")
         length = next((int(x.split(": ")[1]) for x in lines if x.startswith("Content-Length")), 0)
@@ -44,8 +48,8 @@ class Peer:
         return [*lines, body]
 
     def close(self):
-        self._thread.join()
         self.ours.close()
+        self._thread.join()
 
 
 @pytest.fixture
@@ -71,18 +75,18 @@ def test_two_questions_go_over_one_connection(asked):
     connection.close()
 
     assert (first.status, first.read(), first.getheaders()[1]) == (200, b"hi", ("X-A", "b:c"))
-    assert peer.heard[0][0] == "GET /v1/hello HTTP/1.1"
-    assert {"Client-Token: x", "Content-Length: 2", b"{}"} <= set(peer.heard[1])
+    assert peer.received[0][0] == "GET /v1/hello HTTP/1.1"
+    assert {"Client-Token: x", "Content-Length: 2", b"{}"} <= set(peer.received[1])
     assert peer.opened == 1
 
 
-def test_a_file_is_sent_as_long_as_its_header_says(asked):
+def test_file_is_sent_with_its_content_length(asked):
     peer, connection = asked(OK)
     connection.request("PUT", "/x", io.BytesIO(b"a" * 200_000), {"Content-Length": "200000"})
     connection.getresponse()
     connection.close()
 
-    assert peer.heard[0][-1] == b"a" * 200_000
+    assert peer.received[0][-1] == b"a" * 200_000
 
 
 @pytest.mark.parametrize(
@@ -112,16 +116,24 @@ def test_the_answer_to_head_has_no_body(asked):
     _, connection = asked(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
     connection.request("HEAD", "/")
 
-    assert connection.getresponse().read() == b""
+    found = connection.getresponse()
     connection.close()
 
+    assert (found.status, found.read()) == (200, b"")
 
-def test_a_server_that_hangs_up_is_asked_by_another_connection(asked):
-    _, connection = asked(OK.replace(b"X-A: b:c", b"Connection: close"))
+
+def test_server_that_hangs_up_is_asked_by_another_connection(asked):
+    first, connection = asked(OK.replace(b"X-A: b:c", b"Connection: close"))
     connection.request("GET", "/")
     connection.getresponse()
+    second, _ = asked(OK)
+    first.ours = second.ours  # what is connected to next
+    connection.request("GET", "/again")
 
-    assert connection.sock is None
+    assert connection.getresponse().read() == b"hi"
+    assert first.opened == 2
+    assert second.received[0][0] == "GET /again HTTP/1.1"
+    connection.close()
 
 
 @pytest.mark.parametrize(
@@ -136,7 +148,7 @@ def test_a_server_that_hangs_up_is_asked_by_another_connection(asked):
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )
-def test_what_is_no_answer_is_an_error_of_the_connection(asked, answer):
+def test_what_is_no_answer_is_error_of_connection(asked, answer):
     _, connection = asked(answer)
     connection.request("GET", "/")
 

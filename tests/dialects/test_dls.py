@@ -1,9 +1,9 @@
 import pytest
 
+from contracts.dialect import DialectContract
 from danlu.dialects import dls
 from danlu.errors import InvalidJob
 from danlu.job.plan import Place
-from danlu.testing.dialect import DialectContract
 
 REQUEST = {"code": "s3://bucket/flowers-code", "boot_file": "train.py"}
 FLOWERS = {**REQUEST, "data_url": "s3://bucket/flowers", "train_url": "s3://bucket/log"}
@@ -30,10 +30,10 @@ def command(request, role="worker", index=0, **place):
 
 def test_an_empty_data_set_still_reaches_the_script():
     """Manual, pitfall 2-4-3."""
-    assert command(REQUEST).args == ("--data_url=",)
+    assert command(REQUEST).args[0] == "--data_url="
 
 
-def test_data_and_output_come_first_and_an_empty_parameter_is_kept():
+def test_data_and_output_come_first_and_empty_parameter_is_kept():
     rows = {"lr": 0.01, "note": "", "flag": True, "name": "a b"}
 
     assert command({**FLOWERS, "parameters": rows, "urls": "all"}).args == (
@@ -43,31 +43,43 @@ def test_data_and_output_come_first_and_an_empty_parameter_is_kept():
         "--note=",
         "--flag=true",
         "--name=a b",
+        "--num_gpus=1",
     )
 
 
-def test_a_channel_is_a_local_directory_unless_it_was_found_to_be_a_url():
-    told = command(FLOWERS)
+def test_channel_is_local_directory_unless_url():
+    reported = command(FLOWERS)
 
-    assert told.args == (
+    assert reported.args == (
         "--data_url=/home/work/inputs/data_url_0",
         "--train_url=/home/work/outputs/train_url_0",
+        "--num_gpus=1",
     )
-    assert [(fetch.uri, fetch.to) for fetch in told.fetch[1:]] == [
+    assert [(fetch.uri, fetch.to) for fetch in reported.fetch[1:]] == [
         ("s3://bucket/flowers", "/home/work/inputs/data_url_0")
     ]
-    assert [(push.path, push.uri) for push in told.push] == [
+    assert [(push.path, push.uri) for push in reported.push] == [
         ("/home/work/outputs/train_url_0", "s3://bucket/log")
     ]
 
 
-def test_what_is_a_url_is_neither_fetched_nor_mirrored():
-    told = command({**FLOWERS, "urls": "data_url,train_url"})
+def test_folder_given_with_slash_reaches_script_with_slash():
+    reported = command({**FLOWERS, "train_url": "s3://bucket/log/", "urls": "none"})
 
-    assert told.args == ("--data_url=s3://bucket/flowers", "--train_url=s3://bucket/log")
-    assert [fetch.what for fetch in told.fetch] == ["code"]
-    assert told.push == ()
-    assert told.folders == ("/cache",)
+    assert reported.args[:2] == (
+        "--data_url=/home/work/inputs/data_url_0",
+        "--train_url=/home/work/outputs/train_url_0/",
+    )
+    assert [push.path for push in reported.push] == ["/home/work/outputs/train_url_0"]
+
+
+def test_what_is_url_is_neither_fetched_nor_mirrored():
+    reported = command({**FLOWERS, "urls": "data_url,train_url"})
+
+    assert reported.args[:2] == ("--data_url=s3://bucket/flowers", "--train_url=s3://bucket/log")
+    assert [fetch.what for fetch in reported.fetch] == ["code"]
+    assert reported.push == ()
+    assert reported.folders == ("/cache",)
 
 
 @pytest.mark.parametrize(
@@ -75,18 +87,18 @@ def test_what_is_a_url_is_neither_fetched_nor_mirrored():
     [("", "auto"), ("auto", "auto"), ("none", ""), ("all", "data_url,train_url"),
      ("train_url", "train_url")],
 )  # fmt: skip
-def test_the_user_may_say_which_channels_are_urls(urls, found):
+def test_user_can_choose_channels_passed_as_urls(urls, found):
     asked = {"urls": urls} if urls else {}
 
     assert dls.read({**FLOWERS, **asked}).options["urls"] == found
 
 
 def test_a_url_that_is_no_channel_is_refused():
-    with pytest.raises(InvalidJob, match="urls: 'dta_url' is no input or output of this job"):
+    with pytest.raises(InvalidJob, match="urls: 'dta_url' is not an input or output of this job"):
         dls.read({**FLOWERS, "urls": "dta_url"})
 
 
-def test_two_nodes_of_four_gpus_get_the_flags_of_the_manual():
+def test_two_nodes_of_four_gpus_get_flags_of_manual():
     """MoXing manual, section 2.3: the four command lines of its example."""
     request = {**REQUEST, "data_url": "s3://b/d", "nodes": 2, "gpus": 4, "urls": "all"}
     four = {"gpus": ("0", "1", "2", "3"), "peers": PEERS}
@@ -116,7 +128,7 @@ def test_two_nodes_of_four_gpus_get_the_flags_of_the_manual():
 
 
 @pytest.mark.parametrize("flag", ["job_name", "task_index", "ps_hosts", "worker_hosts"])
-def test_a_flag_of_the_cluster_is_no_parameter_of_a_job_on_several_nodes(flag):
+def test_cluster_flag_is_refused_as_parameter(flag):
     request = {**REQUEST, "parameters": {flag: "0"}}
 
     with pytest.raises(InvalidJob, match=f"parameters.{flag}: is given to each task by the serv"):
@@ -125,28 +137,30 @@ def test_a_flag_of_the_cluster_is_no_parameter_of_a_job_on_several_nodes(flag):
     assert dls.read(request).params == ((flag, "0"),)
 
 
-def test_one_node_is_told_of_its_gpus_only():
+def test_single_node_gets_num_gpus_only():
     assert command(REQUEST, gpus=("0", "1")).args == ("--data_url=", "--num_gpus=2")
 
 
-def test_without_gpus_their_number_is_left_out():
-    """Manual, section 2.3: on CPU the flag is not to be filled in."""
-    assert not any("num_gpus" in word for word in command(REQUEST, peers=PEERS).args)
+def test_without_gpus_their_number_is_one():
+    """Manual, section 2.3: on CPU the flag is 1."""
+    assert command(REQUEST).args == ("--data_url=", "--num_gpus=1")
+    assert command(REQUEST, peers=PEERS).args[-1] == "--num_gpus=1"
+    assert not any("num_gpus" in word for word in command(REQUEST, "ps", peers=PEERS).args)
 
 
-def test_a_flag_of_the_user_is_not_said_twice():
-    told = command({**REQUEST, "parameters": {"num_gpus": "1"}}, gpus=("0", "1"))
+def test_flag_of_the_user_is_passed_once():
+    reported = command({**REQUEST, "parameters": {"num_gpus": "1"}}, gpus=("0", "1"))
 
-    assert told.args == ("--data_url=", "--num_gpus=1")
+    assert reported.args == ("--data_url=", "--num_gpus=1")
 
 
 def test_the_project_directory_can_be_imported_from():
     """Manual, pitfall 2-4-2."""
-    told = command({**REQUEST, "boot_file": "tools/train.py"})
+    reported = command({**REQUEST, "boot_file": "tools/train.py"})
     code = "/home/work/user-job-dir/flowers-code"
 
-    assert told.run == f"{code}/tools/train.py"
-    assert told.sys_path == (f"{code}/tools", code)
+    assert reported.run == f"{code}/tools/train.py"
+    assert reported.sys_path == (f"{code}/tools", code)
 
 
 def test_scratch_and_home_are_the_jobs_own():
@@ -168,7 +182,7 @@ def test_the_environment_is_that_of_the_first_generation():
     assert "S3_ENDPOINT" not in env
 
 
-def test_one_node_has_its_jobs_name_in_the_variable_of_its_address():
+def test_address_variable_has_name_of_job():
     env = command({**FLOWERS, "name": "flowers"}, host="10.0.0.5", port=2222).env
 
     assert env["BATCH_flowers.0_HOSTS"] == "10.0.0.5:2222"
@@ -183,7 +197,7 @@ def test_a_parameter_server_leaves_the_output_alone():
     assert command(FLOWERS, "ps", peers=PEERS, decides=False).push == ()
 
 
-def test_all_faults_of_a_request_are_told_at_once():
+def test_all_faults_of_request_are_reported_at_once():
     with pytest.raises(InvalidJob) as caught:
         dls.read({"boot_file": "run.sh", "code_dir": "here", "inputs": {}, "data_url": "there"})
 
@@ -195,6 +209,6 @@ def test_all_faults_of_a_request_are_told_at_once():
     assert caught.value.faults[3][0] == "inputs"
 
 
-def test_the_data_url_may_not_come_as_a_parameter():
+def test_data_url_may_not_come_as_parameter():
     with pytest.raises(InvalidJob, match="is the name of an input or output"):
         dls.read({**REQUEST, "parameters": {"data_url": "x"}})

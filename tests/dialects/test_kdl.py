@@ -1,11 +1,12 @@
 import json
+from dataclasses import replace
 
 import pytest
 
+from contracts.dialect import DialectContract
 from danlu.dialects import kdl
 from danlu.errors import InvalidJob, Unsupported
 from danlu.job.plan import Install, Place
-from danlu.testing.dialect import DialectContract
 
 REQUEST = {"code": "ks3://bucket/trainer-1.0.tar.gz", "module": "trainer.task"}
 
@@ -25,29 +26,49 @@ def command(request, **place):
     return kdl.command(spec, Place("master", 0, job_id="j1", **place))
 
 
-def test_a_module_runs_in_the_directory_of_its_package():
-    told = command(REQUEST)
+def test_module_runs_in_directory_of_its_package():
+    reported = command(REQUEST)
 
-    assert (told.run, told.module) == ("trainer.task", True)
-    assert told.cwd == "/home/kdl/job"
-    assert told.sys_path == ("/home/kdl/job",)
-    assert told.fetch[0].archive
+    assert (reported.run, reported.module) == ("trainer.task", True)
+    assert reported.cwd == "/home/kdl/job"
+    assert reported.sys_path == ("/home/kdl/job",)
+    assert reported.fetch[0].archive
 
 
-def test_of_a_source_distribution_the_one_folder_at_its_top_is_the_package():
+def test_of_source_distribution_one_folder_at_its_top_is_package():
     spec = kdl.read(REQUEST)
     settled = {**spec.options, "top": "trainer-1.0"}
 
-    told = kdl.command(type(spec)(**{**vars(spec), "options": settled}), Place("master", 0))
+    reported = kdl.command(type(spec)(**{**vars(spec), "options": settled}), Place("master", 0))
 
     assert spec.options["top"] == "auto"
-    assert told.cwd == "/home/kdl/job/trainer-1.0"
-    assert told.install == (Install("/home/kdl/job/trainer-1.0", package=True),)
-    assert told.fetch[0].to == "/home/kdl/job"
+    assert reported.cwd == "/home/kdl/job/trainer-1.0"
+    assert [item.path for item in reported.install] == [
+        *("/home/kdl/job/trainer-1.0", "/home/kdl/job/trainer-1.0/trainer")
+    ]
+    assert reported.fetch[0].to == "/home/kdl/job"
 
 
 def test_the_package_is_installed_with_what_it_requires():
-    assert command(REQUEST).install == (Install("/home/kdl/job", package=True),)
+    assert command(REQUEST).install == (
+        Install("/home/kdl/job", package=True, optional=True),
+        Install("/home/kdl/job/trainer", package=True, optional=True),
+    )
+
+
+def test_package_without_folder_around_it_gets_one():
+    spec = kdl.read(REQUEST)
+    settled = {**spec.options, "top": "", "into": "trainer"}
+
+    reported = kdl.command(replace(spec, options=settled), Place("master", 0))
+
+    assert reported.cwd == "/home/kdl/job"
+    assert reported.fetch[0].to == "/home/kdl/job/trainer"
+
+
+@pytest.mark.parametrize("module", ["task", "train.2-input", "train.my model", "1x", "训练.任务"])
+def test_any_module_that_python_can_run(module):
+    assert kdl.read({**REQUEST, "module": module}).entry == module
 
 
 @pytest.mark.parametrize(
@@ -59,7 +80,7 @@ def test_the_package_is_installed_with_what_it_requires():
         ("", ()),
     ],
 )  # fmt: skip
-def test_job_args_are_split_into_words_as_a_shell_would(text, words):
+def test_job_args_are_split_into_words_as_shell_would(text, words):
     assert command({**REQUEST, "job_args": text}).args == words
 
 
@@ -68,13 +89,13 @@ def test_job_args_that_cannot_be_split_are_refused():
         kdl.read({**REQUEST, "job_args": "--name 'a b"})
 
 
-def test_nothing_of_a_shell_is_done_with_job_args():
+def test_nothing_of_shell_is_done_with_job_args():
     assert command({**REQUEST, "job_args": "--x $(id) ; rm *"}).args == (
         "--x", "$(id)", ";", "rm", "*",
     )  # fmt: skip
 
 
-def test_rows_of_the_form_are_one_word_each_and_empty_ones_are_left_out():
+def test_form_rows_are_words_without_empty_ones():
     rows = {"lr": 0.01, "note": "", "flag": "true", "name": "a b"}
 
     assert command({**REQUEST, "parameters": rows}).args == (
@@ -82,23 +103,23 @@ def test_rows_of_the_form_are_one_word_each_and_empty_ones_are_left_out():
     )  # fmt: skip
 
 
-def test_a_row_comes_after_the_common_arguments_and_so_wins():
+def test_row_comes_after_common_arguments_and_so_wins():
     rows = {"output_path": "ks3://b/1"}
 
-    told = command({**REQUEST, "job_args": "--output_path ks3://b/out", "parameters": rows})
+    reported = command({**REQUEST, "job_args": "--output_path ks3://b/out", "parameters": rows})
 
-    assert told.args == ("--output_path", "ks3://b/out", "--output_path=ks3://b/1")
+    assert reported.args == ("--output_path", "ks3://b/out", "--output_path=ks3://b/1")
 
 
 def test_urls_of_the_store_pass_through_unchanged():
-    told = command({**REQUEST, "parameters": {"checkpoint_path": "ks3://bucket//a/../b"}})
+    reported = command({**REQUEST, "parameters": {"checkpoint_path": "ks3://bucket//a/../b"}})
 
-    assert told.args == ("--checkpoint_path=ks3://bucket//a/../b",)
-    assert [fetch.what for fetch in told.fetch] == ["code"]
-    assert told.push == ()
+    assert reported.args == ("--checkpoint_path=ks3://bucket//a/../b",)
+    assert [fetch.what for fetch in reported.fetch] == ["code"]
+    assert reported.push == ()
 
 
-def test_the_names_of_the_services_own_json_are_understood():
+def test_names_of_services_own_json_are_understood():
     spec = kdl.read(
         {
             "raw_job_name": "linear_1",
@@ -122,37 +143,37 @@ def test_the_names_of_the_services_own_json_are_understood():
     assert [(r.name, r.count) for r in kdl.roles(spec)] == [("ps", 1), ("worker", 2), ("master", 1)]
 
 
-def test_a_field_is_told_by_the_name_it_was_written_with():
+def test_field_is_reported_by_name_it_was_written_with():
     with pytest.raises(InvalidJob) as caught:
         kdl.read({"trainer_uri": "here", "module_name": "trainer/task.py", "module": "x"})
 
     assert set(caught.value.faults) >= {
-        ("module_name", "was given as module already."),
+        ("module_name", "is already given as module."),
         ("trainer_uri", "must be a URI such as obs://bucket/path, got 'here'."),
     }
 
 
 @pytest.mark.parametrize("name", ["trainer/task.py", "./trainer/task.py", "trainer/task"])
-def test_a_file_for_a_module_is_shown_its_dotted_name(name):
+def test_file_for_module_is_shown_its_dotted_name(name):
     with pytest.raises(InvalidJob, match=r"must be a dotted name such as 'trainer\.task'"):
         kdl.read({**REQUEST, "module": name})
 
 
-@pytest.mark.parametrize("name", ["", "a b", "1x", "trainer..task", "--x"])
+@pytest.mark.parametrize("name", ["", "trainer..task", ".task", "task.", "--x"])
 def test_what_is_no_module_is_refused(name):
     with pytest.raises(InvalidJob, match="module: must be"):
         kdl.read({**REQUEST, "module": name})
 
 
 def test_commands_before_and_after_are_the_users_own():
-    told = command({**REQUEST, "prepare_command": "pip install x", "finish_command": "rm -r t"})
+    reported = command({**REQUEST, "prepare_command": "pip install x", "finish_command": "rm -r t"})
 
-    assert (told.before, told.after) == ("pip install x", "rm -r t")
+    assert (reported.before, reported.after) == ("pip install x", "rm -r t")
 
 
 @pytest.mark.parametrize("field", ["ks3_encryption_key", "tensorboard_name", "logdir"])
-def test_what_is_promised_and_not_there_says_so(field):
-    with pytest.raises(Unsupported, match=f"{field}: .* is not there yet"):
+def test_missing_promised_feature_is_reported(field):
+    with pytest.raises(Unsupported, match=f"{field}: .* is not supported"):
         kdl.read({**REQUEST, field: "0123456789abcdef"})
 
 

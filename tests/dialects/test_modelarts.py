@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
+from contracts.dialect import DialectContract
 from danlu.dialects import modelarts
 from danlu.errors import InvalidJob
 from danlu.job.plan import Place
-from danlu.testing.dialect import DialectContract
 
 REQUEST = {"code": "obs://bucket/mnist-code", "boot_file": "train.py"}
 MNIST = {
@@ -32,16 +34,44 @@ def command(request, **place):
 def test_channels_become_local_directories_with_the_services_names():
     assert command(MNIST).args == (
         "--max_steps=1000",
-        "--data_url=/home/ma-user/modelarts/inputs/data_url_0",
-        "--train_url=/home/ma-user/modelarts/outputs/train_url_0",
+        "--data_url=/home/ma-user/modelarts/inputs/data_url_0/",
+        "--train_url=/home/ma-user/modelarts/outputs/train_url_0/",
     )
 
 
-def test_no_argument_is_passed_that_nobody_asked_for():
+def test_urls_of_folders_end_with_one_slash():
+    request = {**MNIST, "data_url": "obs://bucket/mnist/", "train_url": "obs://bucket/out"}
+
+    reported = command({**request, "urls": "all"})
+
+    assert reported.args[1:] == ("--data_url=obs://bucket/mnist/", "--train_url=obs://bucket/out/")
+
+
+@pytest.mark.parametrize(
+    ("uri", "local"),
+    [
+        ("obs://bucket/d/mnist.npz", "/home/ma-user/modelarts/inputs/data_url_0/mnist.npz"),
+        ("file:///d/my%20data.csv", "/home/ma-user/modelarts/inputs/data_url_0/my data.csv"),
+    ],
+)
+def test_input_that_is_one_file_is_passed_as_file(uri, local):
+    spec = modelarts.read({**MNIST, "data_url": uri, "urls": "none"})
+    options = {**spec.options, "files": "data_url"}
+    place = Place("worker", 0, job_id="j1")
+
+    as_path = modelarts.command(replace(spec, options=options), place)
+    as_url = modelarts.command(replace(spec, options={**options, "urls": "data_url"}), place)
+
+    assert as_path.args[1] == f"--data_url={local}"
+    assert as_path.fetch[1].to == "/home/ma-user/modelarts/inputs/data_url_0"
+    assert as_url.args[1] == f"--data_url={uri}"
+
+
+def test_only_requested_arguments_are_passed():
     assert command(REQUEST).args == ()
 
 
-def test_names_of_inputs_and_outputs_are_the_users_to_choose():
+def test_names_of_inputs_and_outputs_are_users_to_choose():
     request = {
         **REQUEST,
         "inputs": {"images": "obs://b/i", "labels": "obs://b/l"},
@@ -49,17 +79,17 @@ def test_names_of_inputs_and_outputs_are_the_users_to_choose():
     }
 
     assert command(request).args == (
-        "--images=/home/ma-user/modelarts/inputs/images_0",
-        "--labels=/home/ma-user/modelarts/inputs/labels_0",
-        "--model=/home/ma-user/modelarts/outputs/model_0",
+        "--images=/home/ma-user/modelarts/inputs/images_0/",
+        "--labels=/home/ma-user/modelarts/inputs/labels_0/",
+        "--model=/home/ma-user/modelarts/outputs/model_0/",
     )
 
 
-def test_a_channel_can_be_announced_by_the_environment_instead():
-    told = command({**MNIST, "from_environment": ["data_url"]})
+def test_channel_can_be_announced_by_environment_instead():
+    reported = command({**MNIST, "from_environment": ["data_url"]})
 
-    assert told.env["data_url"] == "/home/ma-user/modelarts/inputs/data_url_0"
-    assert not any(word.startswith("--data_url") for word in told.args)
+    assert reported.env["data_url"] == "/home/ma-user/modelarts/inputs/data_url_0/"
+    assert not any(word.startswith("--data_url") for word in reported.args)
 
 
 @pytest.mark.parametrize(
@@ -70,30 +100,30 @@ def test_a_parameter_is_one_word_whatever_it_holds(value, word):
     assert command({**REQUEST, "parameters": {"v": value}}).args == (word,)
 
 
-def test_the_code_keeps_the_last_level_of_its_path():
-    told = command(MNIST)
+def test_code_keeps_last_level_of_its_path():
+    reported = command(MNIST)
 
-    assert told.run == "/home/ma-user/modelarts/user-job-dir/mnist-code/train.py"
-    assert told.cwd == "/home/ma-user/modelarts/user-job-dir/mnist-code"
-    assert told.fetch[0].to == "/home/ma-user/modelarts/user-job-dir/mnist-code"
+    assert reported.run == "/home/ma-user/modelarts/user-job-dir/mnist-code/train.py"
+    assert reported.cwd == "/home/ma-user/modelarts/user-job-dir/mnist-code"
+    assert reported.fetch[0].to == "/home/ma-user/modelarts/user-job-dir/mnist-code"
 
 
-def test_code_from_this_machine_is_named_by_where_it_came_from():
+def test_local_code_is_named_by_its_origin():
     request = {**REQUEST, "code": "danlu://code/ab.tar.gz", "code_origin": "file:///w/my%20code"}
 
     assert command(request).cwd.endswith("/user-job-dir/my code")
     assert command(request).fetch[0].archive
 
 
-def test_the_boot_files_directory_and_the_code_directory_are_importable():
-    told = command({**REQUEST, "boot_file": "tools/train.py"})
+def test_boot_files_directory_and_code_directory_are_importable():
+    reported = command({**REQUEST, "boot_file": "tools/train.py"})
     code = "/home/ma-user/modelarts/user-job-dir/mnist-code"
 
-    assert told.sys_path == (f"{code}/tools", code)
-    assert told.env["LD_LIBRARY_PATH"] == code
+    assert reported.sys_path == (f"{code}/tools", code)
+    assert reported.env["LD_LIBRARY_PATH"] == code
 
 
-def test_a_boot_file_may_be_named_by_its_whole_uri():
+def test_boot_file_may_be_named_by_its_whole_uri():
     request = {**REQUEST, "boot_file": "obs://bucket/mnist-code/a/train.py"}
 
     assert modelarts.read(request).entry == "a/train.py"
@@ -102,8 +132,8 @@ def test_a_boot_file_may_be_named_by_its_whole_uri():
 @pytest.mark.parametrize(
     "boot_file", ["/etc/x.py", "../x.py", "a/../../x.py", "obs://other/train.py"]
 )
-def test_a_boot_file_outside_the_code_directory_is_refused(boot_file):
-    with pytest.raises(InvalidJob, match="must lie inside the code directory"):
+def test_boot_file_outside_code_directory_is_refused(boot_file):
+    with pytest.raises(InvalidJob, match="must be inside the code directory"):
         modelarts.read({**REQUEST, "boot_file": boot_file})
 
 
@@ -137,7 +167,7 @@ def test_scratch_and_home_are_the_jobs_own():
     assert "/cache" in command(MNIST).folders
 
 
-def test_two_nodes_are_a_ps_and_a_worker_on_each():
+def test_two_nodes_are_ps_and_worker_on_each():
     spec = modelarts.read({**MNIST, "nodes": 2, "gpus": 4})
     peers = {"ps": ("10.0.0.1:1", "10.0.0.2:1"), "worker": ("10.0.0.1:2", "10.0.0.2:2")}
     place = Place("worker", 1, gpus=("0", "1", "2", "3"), peers=peers)
@@ -156,7 +186,7 @@ def test_two_nodes_are_a_ps_and_a_worker_on_each():
 
 
 @pytest.mark.parametrize("flag", ["job_name", "task_index", "ps_hosts", "worker_hosts"])
-def test_a_flag_of_the_cluster_is_no_parameter_of_a_job_on_several_nodes(flag):
+def test_cluster_flag_is_refused_as_parameter(flag):
     request = {**MNIST, "parameters": {flag: "0"}}
 
     with pytest.raises(InvalidJob, match=f"parameters.{flag}: is given to each task by the serv"):
@@ -171,7 +201,7 @@ def test_a_parameter_server_leaves_the_outputs_alone():
     assert modelarts.command(spec, Place("ps", 0, decides=False)).push == ()
 
 
-def test_all_faults_of_a_request_are_told_at_once():
+def test_all_faults_of_request_are_reported_at_once():
     with pytest.raises(InvalidJob) as caught:
         modelarts.read({"boot_file": "run.sh", "code": "", "parameter": {}, "data_url": "here"})
 
@@ -185,7 +215,7 @@ def test_all_faults_of_a_request_are_told_at_once():
 
 @pytest.mark.parametrize("name", ["max steps", "", "a" * 65, "步数", "x=y"])
 def test_a_parameter_that_is_no_flag_is_refused(name):
-    with pytest.raises(InvalidJob, match="is no flag"):
+    with pytest.raises(InvalidJob, match="is not a flag"):
         modelarts.read({**REQUEST, "parameters": {name: "1"}})
 
 
@@ -194,31 +224,32 @@ def test_a_parameter_may_not_hide_a_channel():
         modelarts.read({**MNIST, "parameters": {"data_url": "x"}})
 
 
-def test_requirements_are_installed_from_the_code_directory_and_beside_the_boot_file():
-    told = command({**REQUEST, "boot_file": "tools/train.py"})
+def test_requirements_are_installed_from_code_directory_and_beside_boot_file():
+    reported = command({**REQUEST, "boot_file": "tools/train.py"})
     code = "/home/ma-user/modelarts/user-job-dir/mnist-code"
 
-    assert [(item.path, item.package) for item in told.install] == [
+    assert [(item.path, item.optional) for item in reported.install] == [
         (f"{code}/pip-requirements.txt", False),
-        (f"{code}/requirements.txt", False),
+        (f"{code}/requirements.txt", True),
         (f"{code}/tools/pip-requirements.txt", False),
-        (f"{code}/tools/requirements.txt", False),
+        (f"{code}/tools/requirements.txt", True),
     ]
+    assert not any(item.package for item in reported.install)
 
 
 def test_an_output_may_begin_with_what_is_there():
-    told = command({**MNIST, "outputs": {"log": "obs://b/l"}, "predownload": ["train_url"]})
+    reported = command({**MNIST, "outputs": {"log": "obs://b/l"}, "predownload": ["train_url"]})
 
-    assert {push.what: push.restore for push in told.push} == {"train_url": True, "log": False}
-    with pytest.raises(InvalidJob, match="predownload: 'data_url' is no output"):
+    assert {push.what: push.restore for push in reported.push} == {"train_url": True, "log": False}
+    with pytest.raises(InvalidJob, match="predownload: 'data_url' is not an output"):
         modelarts.read({**MNIST, "predownload": ["data_url"]})
 
 
-def test_a_channel_the_script_copies_itself_is_passed_as_its_url():
-    told = command({**MNIST, "urls": "data_url"})
+def test_channel_script_copies_itself_is_passed_as_its_url():
+    reported = command({**MNIST, "urls": "data_url"})
 
-    assert told.args[1:] == (
-        "--data_url=obs://bucket/mnist",
-        "--train_url=/home/ma-user/modelarts/outputs/train_url_0",
+    assert reported.args[1:] == (
+        "--data_url=obs://bucket/mnist/",
+        "--train_url=/home/ma-user/modelarts/outputs/train_url_0/",
     )
-    assert [fetch.what for fetch in told.fetch] == ["code"]
+    assert [fetch.what for fetch in reported.fetch] == ["code"]

@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from contracts.dialect import DialectContract
 from danlu.dialects import modelmaker
 from danlu.errors import InvalidJob
 from danlu.job.plan import Place
-from danlu.testing.dialect import DialectContract
 
 REQUEST = {"code": "obs://bucket/code", "model_file": "mnist.py"}
 MNIST = {
@@ -51,7 +51,18 @@ def test_a_driver_calls_the_functions_of_the_file():
     assert found.sys_path == (found.cwd,) == ("/opt/modelmaker/code",)
 
 
-def test_data_and_parameters_are_told_to_the_driver():
+def test_requirements_beside_the_model_file_are_installed():
+    found = command({**MNIST, "model_file": "models/mnist.py"})
+
+    assert [(item.path, item.package) for item in found.install] == [
+        ("/opt/modelmaker/code/pip-requirements.txt", False),
+        ("/opt/modelmaker/code/requirements.txt", False),
+        ("/opt/modelmaker/code/models/pip-requirements.txt", False),
+        ("/opt/modelmaker/code/models/requirements.txt", False),
+    ]
+
+
+def test_data_and_parameters_reach_the_driver():
     assert job_of(MNIST) == {
         "path": "/opt/modelmaker/data",
         "model_dir": "/opt/modelmaker/model",
@@ -64,11 +75,11 @@ def test_without_data_the_path_is_an_empty_directory():
     assert "/opt/modelmaker/data" in command(REQUEST).folders
 
 
-def test_the_model_is_kept_by_the_platform_or_where_the_job_says():
+def test_model_is_stored_at_the_output_or_default():
     assert command(MNIST).push[0].uri == "obs://danlu-models/mnist"
     chosen = {**MNIST, "outputs": {"model": "obs://bucket/model"}}
     assert command(chosen).push[0].uri == "obs://bucket/model"
-    with pytest.raises(InvalidJob, match=r"outputs\.logs: is not there"):
+    with pytest.raises(InvalidJob, match=r"outputs\.logs: does not exist"):
         modelmaker.read({**MNIST, "outputs": {"logs": "obs://bucket/x"}})
 
 
@@ -82,7 +93,7 @@ def test_the_model_is_kept_by_the_platform_or_where_the_job_says():
         (None, None),
     ],
 )
-def test_a_value_is_read_as_what_it_says(given, value):
+def test_value_is_parsed_by_its_type(given, value):
     assert job_of({**REQUEST, "parameters": {"eval_steps": given}})["parameters"] == {
         "eval_steps": value
     }
@@ -92,7 +103,7 @@ def test_a_value_is_read_as_what_it_says(given, value):
     ("given", "value"),
     [("True", True), ("false", False), ("None", None), ("[8, 4]", [8, 4]), ("relu", "relu")],
 )
-def test_a_parameter_of_the_users_own_is_what_python_or_json_says(given, value):
+def test_parameter_is_parsed_as_python_or_json(given, value):
     assert job_of({**REQUEST, "parameters": {"mine": given}})["parameters"] == {"mine": value}
 
 
@@ -154,7 +165,7 @@ def test_one_node_is_one_task():
     assert (role.name, role.count, role.gpus) == ("worker", 1, 2)
 
 
-def test_on_several_nodes_a_chief_and_workers_train_and_a_server_keeps_the_variables():
+def test_several_nodes_are_chief_workers_and_ps():
     found = roles(nodes=3, cpus=2)
 
     assert {name: (role.count, role.cpus) for name, role in found.items()} == {
@@ -165,7 +176,7 @@ def test_on_several_nodes_a_chief_and_workers_train_and_a_server_keeps_the_varia
     assert [name for name, role in found.items() if role.decides] == ["chief"]
 
 
-def test_every_card_of_every_node_trains_in_a_task_of_its_own():
+def test_each_gpu_of_a_node_has_one_task():
     found = roles(nodes=2, gpus=4, cpus=8, memory="8G")
 
     assert (found["chief"].count, found["worker"].count) == (1, 7)
@@ -175,7 +186,7 @@ def test_every_card_of_every_node_trains_in_a_task_of_its_own():
 
 
 @pytest.mark.parametrize("role", ["chief", "worker", "ps"])
-def test_every_task_knows_its_part_and_goes_past_a_proxy(role):
+def test_every_task_knows_its_part_and_goes_past_proxy(role):
     env = command_of(role).env
 
     assert json.loads(env["TF_CONFIG"]) == {
@@ -192,7 +203,7 @@ def test_the_model_is_the_chiefs():
 def test_the_parameter_server_has_nothing_of_the_users():
     found = command_of("ps")
 
-    assert (found.run, found.module) == ("danlu_runtime.parameter_server", True)
+    assert (found.run, found.module) == ("danlu_runtime.cluster", True)
     assert not found.fetch
 
 

@@ -1,4 +1,4 @@
-"""What is told of dialects without loading them is what they say themselves."""
+"""The table of dialects equals the dialects themselves, without importing them."""
 
 import pytest
 
@@ -7,10 +7,10 @@ from danlu.errors import NotFound
 
 
 @pytest.mark.parametrize("name", dialects.BUILT_IN)
-def test_the_field_that_says_what_to_start_is_the_dialects_own(name):
+def test_field_that_reports_what_to_start_is_dialects_own(name):
     assert dialects.entry_field(name) == dialects.get(name).ENTRY
 
 
-def test_a_dialect_nobody_has_installed_is_not_found():
+def test_missing_dialect_is_not_found():
     with pytest.raises(NotFound):
         dialects.entry_field("nobodys")

@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from contracts.dialect import DialectContract
 from danlu.dialects import ti
 from danlu.errors import InvalidJob, Unsupported
 from danlu.job.plan import Place
-from danlu.testing.dialect import DialectContract
 
 REQUEST = {"code": "cos://bucket/gpu/code", "entry_point": "train.py"}
 TRAIN = {
@@ -32,7 +32,7 @@ def command(request, role="worker", index=0, **place):
     return ti.command(ti.read(request), Place(role, index, **place))
 
 
-def told(request, name, **place):
+def environment_of(request, name, **place):
     return json.loads(command(request, **place).env[name])
 
 
@@ -57,7 +57,7 @@ def file_of(request, name):
         ("true", ["true"]),
     ],
 )
-def test_a_hyperparameter_is_two_words_as_python_shows_it(value, words):
+def test_hyperparameter_is_two_words_as_python_shows_it(value, words):
     assert command({**REQUEST, "hyperparameters": {"k": value}}).args == ("--k", *words)
 
 
@@ -68,11 +68,11 @@ def test_hyperparameters_keep_their_order_and_their_names():
     assert command(request).args == words
 
 
-def test_reserved_names_reach_the_file_and_not_the_script():
+def test_reserved_names_reach_file_and_not_script():
     request = {**REQUEST, "hyperparameters": {"ti_mine": 1, "lr": 0.1}}
 
     assert command(request).args == ("--lr", "0.1")
-    assert told(request, "TM_HPS") == {"lr": 0.1}
+    assert environment_of(request, "TM_HPS") == {"lr": 0.1}
     assert file_of(request, "hyperparameters.json")["ti_mine"] == "1"
 
 
@@ -86,7 +86,7 @@ def test_the_file_of_hyperparameters_holds_json_texts():
     assert file["ti_container_log_level"] == "20"
 
 
-def test_the_other_two_files_tell_of_channels_and_hosts():
+def test_config_files_list_channels_and_hosts():
     assert file_of(TRAIN, "inputdataconfig.json") == {
         "train": {"TrainingInputMode": "File"},
         "Test-1": {"TrainingInputMode": "File"},
@@ -114,7 +114,7 @@ def test_parameters_come_on_top_of_hyperparameters():
 
 @pytest.mark.parametrize("name", ["a b", "", "a=b", "a\nb"])
 def test_a_hyperparameter_without_a_proper_name_is_refused(name):
-    with pytest.raises(InvalidJob, match="is no name"):
+    with pytest.raises(InvalidJob, match="is not a name"):
         ti.read({**REQUEST, "hyperparameters": {name: 1}})
 
 
@@ -147,12 +147,12 @@ def test_the_code_is_where_the_script_starts():
 
 
 @pytest.mark.parametrize("entry", ["run.sh", "../train.py", "/train.py", "cos://other/train.py"])
-def test_an_entry_point_is_a_python_file_of_the_source_directory(entry):
+def test_entry_point_is_python_file_of_source_directory(entry):
     with pytest.raises(InvalidJob, match="entry_point: "):
         ti.read({**REQUEST, "entry_point": entry})
 
 
-def test_outputs_lie_below_the_name_of_the_job():
+def test_outputs_are_below_the_name_of_the_job():
     assert [(item.path, item.uri, item.pack) for item in command(TRAIN).push] == [
         ("/opt/ml/model", "cos://bucket/out/mnist/output", "model.tar.gz"),
         ("/opt/ml/checkpoints", "cos://bucket/out/mnist/output/checkpoints", ""),
@@ -160,13 +160,13 @@ def test_outputs_lie_below_the_name_of_the_job():
     ]
 
 
-def test_without_an_output_path_there_is_a_bucket_of_ours():
+def test_without_output_path_there_is_bucket_of_ours():
     spec = ti.read({**REQUEST, "name": "mnist"})
 
     assert spec.outputs == {"output_path": "cos://danlu-ti/mnist/output"}
 
 
-def test_a_slash_at_the_end_of_the_output_path_is_no_other_place():
+def test_slash_at_end_of_output_path_is_no_other_place():
     with_slash = {**TRAIN, "output_path": "cos://bucket/out/"}
 
     assert ti.read(with_slash).outputs == ti.read(TRAIN).outputs
@@ -198,7 +198,7 @@ def test_every_variable_has_its_twin():
     assert json.loads(env["TM_TRAINING_ENV"])["channel_input_dirs"]["train"]
 
 
-def test_every_instance_runs_the_script_with_its_own_name():
+def test_every_instance_runs_script_with_its_own_name():
     request = {**TRAIN, "train_instance_count": 3}
     peers = {"worker": PEERS["worker"]}
 
@@ -239,8 +239,8 @@ def test_only_the_first_instance_keeps_a_model():
     ("index", "task"),
     [(0, {"type": "master", "index": 0}), (2, {"type": "worker", "index": 1})],
 )
-def test_a_parameter_server_is_told_to_master_and_workers(index, task):
-    config = told({**TRAIN, **PS, "nodes": 3}, "TF_CONFIG", index=index, peers=PEERS)
+def test_parameter_server_is_in_config_of_all_tasks(index, task):
+    config = environment_of({**TRAIN, **PS, "nodes": 3}, "TF_CONFIG", index=index, peers=PEERS)
 
     assert config == {
         "cluster": {
@@ -261,7 +261,7 @@ def test_the_script_is_never_started_as_parameter_server():
         ("ps", 1, False),
         ("worker", 3, True),
     ]
-    assert (found.run, found.module) == ("danlu_runtime.parameter_server", True)
+    assert (found.run, found.module) == ("danlu_runtime.cluster", True)
     assert (found.fetch, found.push) == ((), ())
 
 
@@ -272,7 +272,7 @@ def test_one_instance_has_no_parameter_server():
     assert "TF_CONFIG" not in ti.command(spec, Place("worker", 0)).env
 
 
-def test_mpi_says_that_it_is_not_there():
+def test_mpi_reports_that_it_is_not_there():
     mpi = {"mpi": {"enabled": True, "processes_per_host": 1}}
 
     with pytest.raises(Unsupported, match="Horovod"):
@@ -314,7 +314,7 @@ def test_the_names_of_the_sdk_are_understood():
     assert spec.tensorflow == "1.14.0"
 
 
-def test_a_script_for_python_2_was_written_for_tensorflow_1():
+def test_script_for_python_2_was_written_for_tensorflow_1():
     assert ti.read({**REQUEST, "py_version": "py2"}).tensorflow == "1.15.5"
     assert ti.read({**REQUEST, "py_version": "py3"}).tensorflow == "auto"
     given = {"py_version": "py27", "framework_version": "2.0.0"}
@@ -323,7 +323,7 @@ def test_a_script_for_python_2_was_written_for_tensorflow_1():
         ti.read({**REQUEST, "py_version": "py4"})
 
 
-def test_all_faults_of_a_request_are_told_at_once():
+def test_all_faults_of_request_are_reported_at_once():
     with pytest.raises(InvalidJob) as caught:
         ti.read({"entry_point": "", "inputs": "here", "hyperparameter": {}, "output_path": "x"})
 
@@ -332,7 +332,7 @@ def test_all_faults_of_a_request_are_told_at_once():
     ]
 
 
-def test_the_framework_and_the_log_level_are_told():
+def test_framework_and_log_level_are_passed():
     found = command({**TRAIN, "framework": "pytorch", "container_log_level": 10})
 
     assert found.env["TI_TRAINING_FRAMEWORK"] == "pytorch"
@@ -355,7 +355,7 @@ def test_a_channel_the_client_has_sent_is_unpacked():
     }
 
 
-def test_the_instance_type_is_told():
+def test_instance_type_is_passed():
     env = command({**TRAIN, "train_instance_type": "TI.SMALL2.1core2g"}).env
 
     assert env["TM_CURRENT_INSTANCE_TYPE"] == "TI.SMALL2.1core2g"

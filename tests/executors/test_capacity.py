@@ -5,8 +5,7 @@ import re
 import pytest
 
 from danlu.executors.api import Capacity
-from danlu.executors.capacity import faults, left, machine_capacity
-from danlu.executors.reservations import Reservations, lay_out
+from danlu.executors.machine import Reservations, allocate, faults, left, machine_capacity
 from danlu.job.plan import Place, Role
 from danlu.settings import GiB, Settings
 
@@ -29,10 +28,10 @@ def test_gpus_are_named_by_setting_or_by_environment(tmp_path, setting, env, gpu
 
 
 def test_settings_come_before_what_the_machine_has(tmp_path):
-    told = machine_capacity(Settings(home=tmp_path, cpus=64, memory=GiB), {})
+    reported = machine_capacity(Settings(home=tmp_path, cpus=64, memory=GiB), {})
     found = machine_capacity(Settings(home=tmp_path), {})
 
-    assert (told.cpus, told.memory) == (64, GiB)
+    assert (reported.cpus, reported.memory) == (64, GiB)
     assert found.cpus >= 1
     assert found.memory > 0
 
@@ -74,12 +73,12 @@ def test_settings_come_before_what_the_machine_has(tmp_path):
         ),
     ],
 )
-def test_every_cause_is_told_with_what_was_asked_and_what_there_is(roles, expected):
+def test_every_fault_has_requested_and_available_amount(roles, expected):
     assert faults(roles, ROOM) == expected
 
 
 @pytest.mark.parametrize("count", [3, 7, 199])
-def test_what_a_fault_says_to_write_fits(count):
+def test_suggested_value_of_a_fault_fits(count):
     (field, sentence), *_ = faults([Role("ps", cpus=0), Role("worker", count=count)], TWO)
     share = float(re.search(r"or for ([\d.]+) CPUs on each", sentence)[1])
 
@@ -91,26 +90,26 @@ def test_shares_of_a_cpu_add_up():
     tenths = [Role("worker", count=10, cpus=0.1)]
     room = Capacity(cpus=1, memory=0, gpus=())
 
-    first = lay_out(tenths, room)
+    first = allocate(tenths, room)
 
     assert first is not None
     assert faults(tenths, room) == []
-    assert lay_out([Role("worker", cpus=0.1)], left(room, first)) is None
-    assert lay_out([Role("worker", cpus=0.1)], left(room, first[:9])) is not None
+    assert allocate([Role("worker", cpus=0.1)], left(room, first)) is None
+    assert allocate([Role("worker", cpus=0.1)], left(room, first[:9])) is not None
 
 
 def test_memory_that_was_not_asked_for_is_not_accounted_for():
-    assert lay_out([Role("worker", count=4)], Capacity(4, 0, ())) is not None
+    assert allocate([Role("worker", count=4)], Capacity(4, 0, ())) is not None
 
 
 def test_gpus_are_dealt_out_in_order_and_only_once():
-    places = lay_out([Role("worker", count=2, gpus=1)], ROOM)
+    places = allocate([Role("worker", count=2, gpus=1)], ROOM)
 
     assert [place.gpus for place in places] == [("0",), ("1",)]
     assert left(ROOM, places[:1]).gpus == ("1",)
 
 
-def test_an_unreadable_reservation_is_dropped_and_the_others_are_kept(tmp_path):
+def test_unreadable_reservation_is_dropped_and_others_are_kept(tmp_path):
     Reservations(tmp_path).hold("good", [Place("worker", 0, gpus=("0",))])
     (tmp_path / "empty.json").touch()
     (tmp_path / "odd.json").write_text('{"places": 3}')

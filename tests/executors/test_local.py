@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from contracts.executor import WAITS_FOR_EVER, ExecutorContract, eventually
 from danlu.executors.agents import AGENT
 from danlu.executors.local import LocalExecutor
 from danlu.job.plan import Role
 from danlu.settings import Settings
 from danlu.taskdir.files import TaskDir
-from danlu.taskdir.local import FileCarrier
-from danlu.testing.bench import WAITS_FOR_EVER, eventually
-from danlu.testing.executor import ExecutorContract
+from danlu.taskdir.job_files import LocalJobFiles
 
-STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in_agent.py")))
+STAND_IN = (sys.executable, str(Path(__file__).with_name("fake_agent.py")))
 
 
 class LocalContract(ExecutorContract):
@@ -34,25 +33,25 @@ class LocalContract(ExecutorContract):
     @pytest.fixture
     def agent_of(self, settings):
         def look(task):
-            carrier = FileCarrier(settings.jobs / task.job_id)
-            return TaskDir(carrier, task.attempt, task.name).agent()
+            store = LocalJobFiles(settings.jobs / task.job_id)
+            return TaskDir(store, task.attempt, task.name).agent()
 
         return look
 
-    def test_a_task_that_another_server_runs_now_ends_without_a_word(self, bench):
+    def test_task_that_another_server_runs_now_ends_without_word(self, bench):
         task = bench.task(WAITS_FOR_EVER)
         bench.start(task)
-        bench.says(task, "here")
+        bench.prints(task, "here")
 
-        eventually(lambda: bench.executor.forsake(task.job_id))
+        eventually(lambda: bench.executor.revoke(task.job_id))
 
         assert bench.processes() == []
         bench.start(task)
         assert bench.processes() == []
         assert bench.executor.poll(task.job_id, [task])[0].outcome is None
-        assert bench.executor.forsake("0000000000zz")
+        assert bench.executor.revoke("0000000000zz")
 
-    def test_an_attempt_after_those_elsewhere_has_a_workspace_of_its_own(self, bench, settings):
+    def test_attempt_after_those_elsewhere_has_workspace_of_its_own(self, bench, settings):
         role = Role("worker")
 
         (place,) = bench.executor.reserve("0000000000yy", [role], 3)

@@ -1,4 +1,4 @@
-"""What the local executor says and does when an agent is slow, frozen, dead or never came."""
+"""The local executor with an agent that is slow, frozen, dead or never started."""
 
 import os
 import signal
@@ -8,37 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from contracts.executor import WAITS_FOR_EVER, Bench, eventually
 from danlu.errors import ExecutorError
 from danlu.executors.local import LocalExecutor
-from danlu.executors.stopping import AFTER_GRACE, PUSH_PATIENCE
-from danlu.executors.watch import CLAIM_PATIENCE
+from danlu.executors.task_monitor import AFTER_GRACE, CLAIM_TIMEOUT, PUSH_TIMEOUT
 from danlu.job.status import Heartbeat, Phase, Progress, Transfer
-from danlu.settings import Settings
 from danlu.taskdir.files import TaskDir
-from danlu.taskdir.local import FileCarrier
-from danlu.taskdir.process import alive, this_agent
-from danlu.testing.bench import WAITS_FOR_EVER, Bench, eventually
+from danlu.taskdir.job_files import LocalJobFiles
+from danlu.taskdir.processes import alive, this_agent
 
-STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in_agent.py")))
+STAND_IN = (sys.executable, str(Path(__file__).with_name("fake_agent.py")))
 NEVER_CLAIMS = (sys.executable, "-c", "import time; time.sleep(600)")
 FAILS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(1)")
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def settings(tmp_path):
-    return Settings(home=tmp_path / "home", cpus=2, isolation="none")
 
 
 @pytest.fixture
@@ -57,7 +38,7 @@ def bench(settings, clock, tmp_path):
 
 
 def files_of(settings, task):
-    return TaskDir(FileCarrier(settings.jobs / task.job_id), task.attempt, task.name)
+    return TaskDir(LocalJobFiles(settings.jobs / task.job_id), task.attempt, task.name)
 
 
 def status(bench, task):
@@ -73,24 +54,24 @@ def test_silence_is_measured_on_our_own_clock(bench, clock, settings):
     assert status(bench, task).silent == 0
 
     clock.now += 7
-    assert status(bench, task).silent == 7  # never heard of: counts from the first look
-    files.beat(Heartbeat(1, at=-1e9))
+    assert status(bench, task).silent == 7  # no heartbeat yet: counts from the first check
+    files.write_heartbeat(Heartbeat(1, at=-1e9))
     assert status(bench, task).silent == 0
     clock.now += 3
-    files.beat(Heartbeat(1, at=1e9))
+    files.write_heartbeat(Heartbeat(1, at=1e9))
 
     assert status(bench, task).silent == 3
     assert not status(bench, task).lost
 
 
-def test_a_task_is_not_lost_while_its_agent_is_on_its_way(bench, clock):
+def test_task_is_not_lost_while_agent_starts(bench, clock):
     bench = bench(NEVER_CLAIMS)
     task = bench.task("")
     bench.start(task)
-    clock.now += 10 * CLAIM_PATIENCE
+    clock.now += 10 * CLAIM_TIMEOUT
 
     assert not status(bench, task).lost
-    assert status(bench, task).silent == 10 * CLAIM_PATIENCE
+    assert status(bench, task).silent == 10 * CLAIM_TIMEOUT
 
     clock.now += 1
     bench.executor.stop(task.job_id, [task], grace=0)
@@ -98,7 +79,7 @@ def test_a_task_is_not_lost_while_its_agent_is_on_its_way(bench, clock):
     eventually(lambda: bench.executor.stop(task.job_id, [task], grace=0))
 
 
-def test_an_agent_that_leaves_without_a_claim_is_lost_and_not_started_again(bench, settings):
+def test_agent_that_exits_unclaimed_is_lost(bench, settings):
     bench = bench(FAILS_AT_ONCE)
     task = replace(bench.task(""), secrets=("SK",))
 
@@ -110,20 +91,20 @@ def test_an_agent_that_leaves_without_a_claim_is_lost_and_not_started_again(benc
     assert not list(settings.jobs.rglob("secrets.json"))
 
 
-def test_a_plan_of_an_earlier_server_that_nobody_claims_is_lost(bench, clock, settings):
+def test_unclaimed_plan_of_earlier_server_is_lost(bench, clock, settings):
     bench = bench(NEVER_CLAIMS)
     task = bench.task("")
     assert not status(bench, task).lost
     files_of(settings, task).write_plan(task, {})
 
-    clock.now += CLAIM_PATIENCE
+    clock.now += CLAIM_TIMEOUT
     assert not status(bench, task).lost
     clock.now += 1
 
     assert status(bench, task).lost
 
 
-def test_an_outcome_written_by_a_dying_agent_is_no_loss(bench):
+def test_outcome_written_by_dying_agent_is_no_loss(bench):
     bench = bench(STAND_IN)
     task = bench.task("print('quick')")
     bench.start(task)
@@ -135,7 +116,7 @@ def test_an_outcome_written_by_a_dying_agent_is_no_loss(bench):
     assert status(bench, task).silent == 0
 
 
-def test_somebody_is_woken_when_an_agent_leaves(bench):
+def test_wake_is_called_when_agent_exits(bench):
     woken = []
     bench = bench(FAILS_AT_ONCE, wake=lambda: woken.append(True))
 
@@ -148,7 +129,7 @@ def test_a_frozen_agent_is_ended_after_the_grace(bench, clock, settings):
     bench = bench(STAND_IN)
     task = bench.task(WAITS_FOR_EVER)
     bench.start(task)
-    bench.says(task, "here")
+    bench.prints(task, "here")
     agent = files_of(settings, task).agent()
     os.kill(agent.pid, signal.SIGSTOP)
 
@@ -167,7 +148,7 @@ def test_a_second_stop_may_shorten_the_grace(bench, clock, settings):
     bench = bench(STAND_IN)
     task = bench.task(WAITS_FOR_EVER)
     bench.start(task)
-    bench.says(task, "here")
+    bench.prints(task, "here")
     agent = files_of(settings, task).agent()
     os.kill(agent.pid, signal.SIGSTOP)
     bench.executor.stop(task.job_id, [task], grace=3600)
@@ -179,23 +160,23 @@ def test_a_second_stop_may_shorten_the_grace(bench, clock, settings):
     assert not alive(agent)
 
 
-def test_an_agent_whose_last_bytes_still_move_may_finish(bench, clock, settings):
+def test_agent_whose_last_bytes_still_move_may_finish(bench, clock, settings):
     bench = bench(STAND_IN)
     task = bench.task(WAITS_FOR_EVER)
     bench.start(task)
-    bench.says(task, "here")
+    bench.prints(task, "here")
     files = files_of(settings, task)
     agent = files.agent()
     os.kill(agent.pid, signal.SIGSTOP)
     bench.executor.stop(task.job_id, [task], grace=0)
 
     for done in range(5):
-        clock.now += PUSH_PATIENCE
-        files.report(Progress((Phase("push", 1.0),), Transfer("out", done, 9, 1.0)))
+        clock.now += PUSH_TIMEOUT
+        files.write_progress(Progress((Phase("push", 1.0),), Transfer("out", done, 9, 1.0)))
         assert not bench.executor.stop(task.job_id, [task], grace=0)
         assert alive(agent)
 
-    clock.now += PUSH_PATIENCE + 1
+    clock.now += PUSH_TIMEOUT + 1
     eventually(lambda: bench.executor.stop(task.job_id, [task], grace=0))
     assert not alive(agent)
 
@@ -204,7 +185,7 @@ def test_what_a_dead_agent_left_running_is_ended(bench, settings):
     bench = bench(STAND_IN)
     task = bench.task(WAITS_FOR_EVER)
     bench.start(task)
-    bench.says(task, "here")
+    bench.prints(task, "here")
     assert bench.processes()
     os.kill(files_of(settings, task).agent().pid, signal.SIGKILL)
     assert bench.processes()
@@ -215,8 +196,8 @@ def test_what_a_dead_agent_left_running_is_ended(bench, settings):
     assert status(bench, task).lost
 
 
-def test_a_claim_with_the_pid_of_a_stranger_harms_nobody(bench, settings):
-    """The test process itself is the stranger: it lives to say so."""
+def test_claim_with_reused_pid_signals_no_process(bench, settings):
+    """The test process itself has the pid: it must survive."""
     bench = bench(STAND_IN)
     task = bench.task("")
     files = files_of(settings, task)

@@ -10,16 +10,15 @@ import time
 
 import pytest
 
+from contracts.executor import WAITS_FOR_EVER, Bench, eventually
 from danlu.executors.local import LocalExecutor
 from danlu.job.plan import Role
 from danlu.job.state import Reason
 from danlu.job.wire import to_wire
-from danlu.settings import Settings
 from danlu.taskdir.files import TaskDir
-from danlu.taskdir.local import FileCarrier
-from danlu.testing.bench import WAITS_FOR_EVER, Bench, eventually
+from danlu.taskdir.job_files import LocalJobFiles
 
-# A server that is ready, hears the plan, starts it, and is killed somewhere on the way.
+# A server that is ready, receives the plan, starts it, and is killed somewhere on the way.
 SERVER = """
 import json, sys
 from pathlib import Path
@@ -42,16 +41,11 @@ DAEMONS = (
 )
 
 
-@pytest.fixture
-def settings(tmp_path):
-    return Settings(home=tmp_path / "home", cpus=2, isolation="none")
-
-
 SEEDS = [*range(5), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(5, 60))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_server_killed_while_it_starts_a_task_starts_it_once(settings, tmp_path, seed):
+def test_server_killed_while_it_starts_task_starts_it_once(settings, tmp_path, seed):
     bench = Bench(LocalExecutor(settings), tmp_path)
     runs = tmp_path / "runs"
     task = bench.task(f"open({str(runs)!r}, 'a').write('x')")
@@ -86,15 +80,15 @@ def test_no_process_is_left_of_stopped_jobs(settings, tmp_path, count):
         bench = Bench(executor, tmp_path)
         task = bench.task(DAEMONS + WAITS_FOR_EVER)
         bench.start(task)
-        bench.says(task, "here")
+        bench.prints(task, "here")
         if number % 2:
-            files = TaskDir(FileCarrier(settings.jobs / task.job_id), 1, task.name)
+            files = TaskDir(LocalJobFiles(settings.jobs / task.job_id), 1, task.name)
             os.kill(files.agent().pid, signal.SIGKILL)
 
         bench.stop(task, grace=0.2)
 
         assert bench.processes() == []
         executor.release(bench.job_id)
-        executor.remove(bench.job_id)
+        executor.clear(bench.job_id, everything=True)
     assert list(executor.held()) == []
     assert executor.reserve("next", [Role("worker", count=2)])

@@ -4,9 +4,9 @@ import threading
 import pytest
 
 from danlu.errors import NoCapacity
-from danlu.executors import ports
+from danlu.executors import machine as ports
 from danlu.executors.local import LocalExecutor
-from danlu.executors.ports import Ports
+from danlu.executors.machine import Ports
 from danlu.job.plan import Role
 from danlu.settings import Settings
 
@@ -27,7 +27,7 @@ def is_held(port):
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::1"])
-def test_a_port_somebody_listens_at_is_not_taken(few, address):
+def test_port_in_use_is_not_chosen(few, address):
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.create_server((address, FEW[1]), family=family):
         taken = Ports(few).take(3)
@@ -35,8 +35,8 @@ def test_a_port_somebody_listens_at_is_not_taken(few, address):
     assert sorted(taken) == [FEW[0], *FEW[2:]]
 
 
-def test_two_danlus_at_the_same_moment_never_choose_the_same_port(few):
-    """Nobody has bound a port yet: each would find all of them free."""
+def test_two_danlus_at_same_moment_never_choose_same_port(few):
+    """No port is bound yet, so that each process finds all of them free."""
     both, found = [Ports(few), Ports(few)], []
     together = threading.Barrier(2)
 
@@ -64,7 +64,7 @@ def test_no_port_left_is_a_matter_of_waiting(few):
     assert len(second.take(4)) == 4
 
 
-def test_a_script_can_bind_a_port_that_is_held_for_it(few):
+def test_script_can_bind_port_that_is_held_for_it(few):
     held = Ports(few)
     (port,) = held.take(1)
 
@@ -73,7 +73,7 @@ def test_a_script_can_bind_a_port_that_is_held_for_it(few):
         script.listen()
 
 
-def test_a_new_server_holds_what_the_one_before_it_held(tmp_path):
+def test_new_server_holds_what_one_before_it_held(tmp_path):
     settings = Settings(home=tmp_path / "home", cpus=2, isolation="none")
     before = LocalExecutor(settings)
     places = before.reserve("job", [Role("worker", count=2)])

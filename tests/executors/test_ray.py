@@ -2,15 +2,15 @@
 
 import pytest
 
+from contracts.executor import ExecutorContract
+from contracts.taskdir import JobFileStoreContract
 from danlu.executors.ray.access import Access
-from danlu.executors.ray.executor import Patience, RayExecutor
+from danlu.executors.ray.executor import RayExecutor, RayTimeouts
 from danlu.executors.ray.link import Link
 from danlu.settings import Secret, Settings
-from danlu.storage.cluster import jobs_place
+from danlu.storage.locate import jobs_place
 from danlu.taskdir.files import TaskDir
-from danlu.taskdir.store import StoreCarrier
-from danlu.testing.executor import ExecutorContract
-from danlu.testing.taskdir import CarrierContract
+from danlu.taskdir.job_files import StoredJobFiles
 from ray_cluster import SECOND, TOKEN, running_cluster
 
 pytestmark = [
@@ -20,13 +20,13 @@ pytestmark = [
 ]
 
 
-class TestStoreCarrierOverFiles(CarrierContract):
+class TestStoredJobFilesOnDisk(JobFileStoreContract):
     """The store of the tests below keeps the contract that they rely on."""
 
     @pytest.fixture
-    def carrier(self, tmp_path):
+    def store(self, tmp_path):
         place = jobs_place(Settings(home=tmp_path, store_shared=True))
-        return StoreCarrier(place.storage, place.prefix + "abc")
+        return StoredJobFiles(place.storage, place.prefix + "abc")
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,10 @@ def link(cluster):
 class TestRayExecutor(ExecutorContract):
     isolation = "auto"
 
+    @pytest.mark.smoke
+    def test_a_task_runs_and_ends_well(self, bench):
+        super().test_a_task_runs_and_ends_well(bench)
+
     @pytest.fixture
     def settings(self, tmp_path):
         return Settings(
@@ -62,7 +66,9 @@ class TestRayExecutor(ExecutorContract):
         opened = []
 
         def open_one():
-            opened.append(RayExecutor(settings, link=link, patience=Patience(5, 60), beat=0.2))
+            opened.append(
+                RayExecutor(settings, link=link, timeouts=RayTimeouts(5, 60), heartbeat=0.2)
+            )
             return opened[-1]
 
         yield open_one
@@ -73,7 +79,7 @@ class TestRayExecutor(ExecutorContract):
     def agent_of(self, settings):
         def look(task):
             place = jobs_place(settings)
-            carrier = StoreCarrier(place.storage, place.prefix + task.job_id)
-            return TaskDir(carrier, task.attempt, task.name).agent()
+            store = StoredJobFiles(place.storage, place.prefix + task.job_id)
+            return TaskDir(store, task.attempt, task.name).agent()
 
         return look

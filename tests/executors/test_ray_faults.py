@@ -8,17 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from contracts.executor import LIMITS, WAITS_FOR_EVER, Bench, eventually
+from contracts.s3_server import SmallS3, endpoint, serve
 from danlu.errors import ExecutorError, InvalidJob, NoCapacity, Refused, Unavailable
 from danlu.executors.ray.access import Access
-from danlu.executors.ray.executor import Patience, RayExecutor
+from danlu.executors.ray.executor import RayExecutor, RayTimeouts
 from danlu.executors.ray.link import Link
 from danlu.job.plan import Command, Role, Task
 from danlu.job.state import Reason
 from danlu.settings import Endpoint, Secret, Settings
 from danlu.taskdir.files import TaskDir
-from danlu.testing.bench import LIMITS, WAITS_FOR_EVER, Bench, eventually
-from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import SmallS3
 from ray_cluster import HEAD, SECOND, THIRD, TOKEN, processes_of, running_cluster
 
 pytestmark = [
@@ -28,7 +27,7 @@ pytestmark = [
 ]
 
 CANARY = "canary-" + "57183" * 4
-PATIENCE = Patience(5, 60)
+TIMEOUTS = RayTimeouts(5, 60)
 # A driver of another Danlu, as after half an upgrade.
 NEWER = (
     *(sys.executable, "-c"),
@@ -89,7 +88,7 @@ def link(open_link):
 
 @pytest.fixture
 def bench(settings, link, tmp_path):
-    bench = Bench(RayExecutor(settings, link=link, patience=PATIENCE, beat=0.2), tmp_path)
+    bench = Bench(RayExecutor(settings, link=link, timeouts=TIMEOUTS, heartbeat=0.2), tmp_path)
     yield bench
     for pid in bench.processes():
         os.kill(pid, signal.SIGKILL)
@@ -107,7 +106,7 @@ def tasks_of(bench, scripts, attempt=1, **role):
 
 
 def test_two_tasks_on_two_nodes_find_each_other(bench):
-    """Each at the address its peers were told: the node's own, and no other node's."""
+    """Each at the address its peers received: the node's own, and no other node's."""
     script = """
 import socket, sys
 me, own, other = int(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -140,7 +139,7 @@ else:
     assert "heard hello of 1\n" in bench.log(tasks[0])
 
 
-def test_a_task_sees_the_gpus_that_ray_gave_it(bench):
+def test_task_sees_gpus_that_ray_gave_it(bench):
     script = "import os\nprint('gpus', os.environ['CUDA_VISIBLE_DEVICES'])"
     (task,) = tasks_of(bench, [script], gpus=1)
 
@@ -151,31 +150,31 @@ def test_a_task_sees_the_gpus_that_ray_gave_it(bench):
     assert f"gpus {task.place.gpus[0]}\n" in bench.log(task)
 
 
-def test_a_job_waits_for_room_and_leaves_no_group_when_it_is_taken_back(bench, link, open_link):
+def test_cancelled_reservation_leaves_no_placement_group(bench, link, open_link):
     link.call("release", job_id=bench.job_id)
     tasks_of(bench, ["", ""])
-    quick = RayExecutor(bench.executor._settings, link=link, patience=Patience(1, 60))
+    quick = RayExecutor(bench.executor._settings, link=link, timeouts=RayTimeouts(1, 60))
 
-    with pytest.raises(NoCapacity, match="there is no room in the cluster"):
+    with pytest.raises(NoCapacity, match="the cluster has no free capacity"):
         quick.reserve("other-job", [Role("worker")])
     assert list(quick.held()) == [bench.job_id]
 
-    after = RayExecutor(bench.executor._settings, link=open_link(), patience=PATIENCE)
+    after = RayExecutor(bench.executor._settings, link=open_link(), timeouts=TIMEOUTS)
     assert list(after.held()) == [bench.job_id]
     after.release(bench.job_id)
-    # What the driver before it was waiting for is not held for anybody: all of it is free.
+    # The reservations of the previous driver are released.
     assert len(after.reserve("third-job", [Role("worker", count=2)])) == 2
 
 
-def test_a_job_that_fits_on_no_node_is_told_what_the_nodes_have(bench):
+def test_error_for_large_job_lists_the_nodes(bench):
     with pytest.raises(InvalidJob, match="the largest node of the cluster has 1"):
         bench.executor.place(bench.job_id, [Role("worker", cpus=2)])
 
 
-def test_a_lost_actor_takes_its_agent_and_script_along(bench):
+def test_lost_actor_takes_its_agent_and_script_along(bench):
     task = tasks_of(bench, [WAITS_FOR_EVER])[0]
     bench.start(task)
-    bench.says(task, "here")
+    bench.prints(task, "here")
 
     os.kill(_holder_of(bench), signal.SIGKILL)
 
@@ -229,11 +228,11 @@ def test_a_driver_leaves_with_its_server(open_link):
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_secrets_and_keys_are_in_no_store_no_file_and_not_in_ray(bench, service, cluster, tmp_path):
+def test_secrets_are_in_no_store_or_file(bench, service, cluster, tmp_path):
     script = "import os\nprint(os.environ['SK'][::-1])\n" + WAITS_FOR_EVER
     task = replace(tasks_of(bench, [script])[0], secrets=("SK",))
     bench.start(task, secrets={"SK": CANARY, "OTHER": "not asked for"})
-    bench.says(task, CANARY[::-1])
+    bench.prints(task, CANARY[::-1])
 
     needles = [CANARY.encode(), b"danlu-full-secret"]
     stored = [item.data for item in service.buckets["bucket"].values()]
@@ -278,17 +277,17 @@ def _memory(pid):
     [
         ({"token": "another-" + TOKEN}, "does not accept the token"),
         ({"token": ""}, "does not accept the token"),
-        ({"address": f"{HEAD}:1"}, "Nothing answers at 127.0.0.2:1"),
+        ({"address": f"{HEAD}:1"}, "no answer from the head of the Ray cluster at 127.0.0.2:1"),
         ({"address": "127.0.0.2"}, "ray_address must be HOST:PORT"),
     ],
 )
-def test_a_cluster_that_does_not_let_us_in_is_told_in_a_sentence(open_link, access, words):
+def test_rejected_ray_token_is_reported(open_link, access, words):
     with pytest.raises(Unavailable, match=words):
         open_link(**access).call("held")
 
 
-def test_a_node_of_another_version_is_told_in_a_sentence(settings, open_link):
-    executor = RayExecutor(settings, link=open_link(command=NEWER), patience=PATIENCE)
+def test_node_of_another_version_is_reported_in_one_line(settings, open_link):
+    executor = RayExecutor(settings, link=open_link(command=NEWER), timeouts=TIMEOUTS)
 
     with pytest.raises(ExecutorError, match=r"has Danlu [0-9.]+, not 99\.0"):
         executor.reserve("a-job", [Role("worker")])
@@ -296,15 +295,15 @@ def test_a_node_of_another_version_is_told_in_a_sentence(settings, open_link):
     assert list(executor.held()) == []
 
 
-def test_a_store_that_does_not_answer_is_looked_at_again_later(settings, link):
+def test_store_that_does_not_answer_is_looked_at_again_later(settings, link):
     away = replace(settings, stores={"s3": Endpoint("http://127.0.0.1:1")})
-    executor = RayExecutor(away, link=link, patience=PATIENCE)
+    executor = RayExecutor(away, link=link, timeouts=TIMEOUTS)
 
     with pytest.raises(Unavailable, match="did not answer"):
         executor.reserve("a-job", [Role("worker")])
 
 
-def test_room_is_given_back_as_soon_as_the_cluster_answers_again(bench, link, open_link):
+def test_room_is_given_back_as_soon_as_cluster_answers_again(bench, link, open_link):
     tasks_of(bench, ["", ""])
     cut_off = [True]
     link.call, real = (lambda *a, **k: _unless(cut_off[0], real, a, k)), link.call
@@ -321,17 +320,17 @@ def _unless(cut_off, call, words, named):
     return call(*words, **named)
 
 
-def test_a_store_that_cannot_be_written_is_told_at_once(settings, link):
+def test_store_that_cannot_be_written_is_reported_at_once(settings, link):
     with pytest.raises(Refused, match="There is no bucket 'nobody'"):
         RayExecutor(replace(settings, cluster_store="s3://nobody/x"), link=link)
 
 
-def test_a_lost_node_loses_its_task_and_the_next_attempt_runs_elsewhere(bench, cluster):
+def test_lost_node_loses_its_task_and_next_attempt_runs_elsewhere(bench, cluster):
     """Last: it takes one of the two nodes away."""
     old = tasks_of(bench, [WAITS_FOR_EVER])[0]
     old = replace(old, limits=replace(LIMITS, lost_after=3))  # it may only be cut off: waited for
     bench.start(old)
-    bench.says(old, "here")
+    bench.prints(old, "here")
 
     cluster.lose(old.place.host)
 
@@ -343,5 +342,5 @@ def test_a_lost_node_loses_its_task_and_the_next_attempt_runs_elsewhere(bench, c
     bench.start(new)
     assert bench.ended(new).reason is Reason.DONE
     assert new.place.host != old.place.host
-    carrier = bench.executor._directories.carrier(bench.job_id)
-    assert TaskDir(carrier, 1, old.name).outcome() is None
+    store = bench.executor._directories.store(bench.job_id)
+    assert TaskDir(store, 1, old.name).outcome() is None

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import pytest
 
 from danlu.errors import Refused
-from danlu.executors.ray.head_address import find_doors, host_of
+from danlu.executors.ray.head import find_ports, host_of
 
-HOST = "127.0.0.9"  # nobody else's on this machine
+HOST = "127.0.0.9"  # used by no other process of this machine
 
 
 @contextmanager
@@ -25,36 +25,36 @@ def free(host):
         return port
 
 
-def test_a_head_has_the_ports_of_the_one_before_it():
+def test_head_has_ports_of_one_before_it():
     port, dashboard = free(HOST), free("127.0.0.1")
 
-    doors = find_doors(HOST, f"{HOST}:{port}", f"http://127.0.0.1:{dashboard}")
+    ports = find_ports(HOST, f"{HOST}:{port}", f"http://127.0.0.1:{dashboard}")
 
-    assert doors.address == f"{HOST}:{port}"
-    assert doors.dashboard == f"http://127.0.0.1:{dashboard}"
+    assert ports.address == f"{HOST}:{port}"
+    assert ports.dashboard == f"http://127.0.0.1:{dashboard}"
 
 
-def test_two_heads_of_a_machine_have_no_door_in_common():
+def test_two_heads_of_a_machine_share_no_port():
     with taken(HOST) as port, taken("127.0.0.1") as dashboard, taken(HOST, 10_001):
-        doors = find_doors(HOST, f"{HOST}:{port}", f"http://127.0.0.1:{dashboard}")
+        ports = find_ports(HOST, f"{HOST}:{port}", f"http://127.0.0.1:{dashboard}")
 
-    assert doors.port not in (port, 0)
-    assert doors.dashboard_port not in (dashboard, 0)
-    assert doors.client_port not in (10_001, 0)
+    assert ports.port not in (port, 0)
+    assert ports.dashboard_port not in (dashboard, 0)
+    assert ports.client_port not in (10_001, 0)
 
 
-def test_ray_hears_of_every_door():
-    doors = find_doors(HOST, "", "")
+def test_ray_start_gets_every_port():
+    ports = find_ports(HOST, "", "")
 
-    for door in (doors.host, doors.port, doors.dashboard_port, doors.client_port):
-        assert any(option.endswith(f"={door}") for option in doors.options)
+    for port_text in (ports.host, ports.port, ports.dashboard_port, ports.client_port):
+        assert any(option.endswith(f"={port_text}") for option in ports.options)
 
 
 def test_an_address_of_another_machine_is_refused():
-    with pytest.raises(Refused, match=r"'192\.0\.2\.7': it is no address of this machine"):
-        find_doors("192.0.2.7", "", "")
+    with pytest.raises(Refused, match=r"'192\.0\.2\.7': it is not an address of this machine"):
+        find_ports("192.0.2.7", "", "")
 
 
-@pytest.mark.parametrize("told", ["127.0.0.1", "localhost", "::1"])
-def test_a_loopback_address_is_one_that_ray_leaves_as_it_is(told):
-    assert host_of(told) == "127.0.0.2"
+@pytest.mark.parametrize("reported", ["127.0.0.1", "localhost", "::1"])
+def test_loopback_address_is_one_that_ray_leaves_as_it_is(reported):
+    assert host_of(reported) == "127.0.0.2"

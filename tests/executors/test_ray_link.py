@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
+from contracts.executor import eventually
 from danlu.errors import ExecutorError, Refused, Unavailable
-from danlu.executors.choice import chosen, open_executor
+from danlu.executors.api import choose_executor, open_executor
 from danlu.executors.local import LocalExecutor
 from danlu.executors.ray.access import Access, find_access, head_file, token_file
 from danlu.executors.ray.link import Link
 from danlu.settings import Secret, Settings
-from danlu.testing.bench import eventually
 
-# Answers every call with its arguments; 'die' ends it, 'fail' is refused, 'token' tells its own.
+# Answers every call with its arguments; 'die' ends it, 'fail' is refused, 'token' returns its own.
 DRIVER = """
 import json, os, socket, sys
 wire = socket.socket(fileno=int(sys.argv[1]))
@@ -30,18 +30,6 @@ for line in wire.makefile("rb"):
     if asked["call"] != "never":
         wire.sendall(json.dumps({"id": asked["id"], **said}).encode() + b"\\n")
 """
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture
@@ -63,13 +51,13 @@ def test_calls_are_answered(link):
     }
 
 
-def test_a_driver_is_started_when_it_is_needed_and_not_before(link):
+def test_driver_is_started_when_it_is_needed_and_not_before(link):
     assert link.pid == 0
     link.call("held")
     assert link.pid > 0
 
 
-def test_the_token_is_in_no_argument_and_nothing_else_of_ray_is_inherited(link, monkeypatch):
+def test_driver_gets_token_by_environment_only(link, monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "another:1")
 
     assert link.call("token") == ["t0ken", None]
@@ -87,7 +75,7 @@ def test_what_a_driver_refuses_is_raised_here(link, code, kind):
     assert caught.value.hint == "why"
 
 
-def test_a_driver_that_dies_in_a_call_is_told_and_the_next_call_has_another(link):
+def test_next_call_after_driver_exit_starts_another(link):
     link.call("held")
     first = link.pid
 
@@ -107,12 +95,12 @@ def test_a_driver_that_was_killed_is_replaced(link):
     assert link.call("held") == {}
 
 
-def test_a_call_that_is_not_answered_is_given_up(link):
+def test_call_that_is_not_answered_is_given_up(link):
     with pytest.raises(Unavailable, match=r"did not answer to 'never' in 0.05 s"):
         link.call("never", 0.05)
 
 
-def test_a_cluster_that_is_away_is_not_asked_at_every_call(clock):
+def test_cluster_that_is_away_is_not_asked_at_every_call(clock):
     asked = []
 
     def find():
@@ -127,7 +115,7 @@ def test_a_cluster_that_is_away_is_not_asked_at_every_call(clock):
     assert asked == [0, 1.5, 4, 100]
 
 
-def test_the_cluster_is_the_one_that_is_set_or_our_own(tmp_path):
+def test_cluster_is_one_that_is_set_or_our_own(tmp_path):
     settings = Settings(home=tmp_path, executor="ray")
     with pytest.raises(Unavailable, match="ray_address is empty"):
         find_access(settings)
@@ -139,11 +127,11 @@ def test_the_cluster_is_the_one_that_is_set_or_our_own(tmp_path):
     assert find_access(settings) == Access("127.0.0.2:6379", Secret("own"))
     there = Settings(home=tmp_path, ray_address="10.0.0.1:1", ray_token=Secret("theirs"))
     assert find_access(there) == Access("10.0.0.1:1", Secret("theirs"))
-    assert chosen(Settings(home=tmp_path)).executor == "ray"
+    assert choose_executor(Settings(home=tmp_path)).executor == "ray"
 
 
-def test_tasks_run_on_this_machine_unless_a_cluster_is_asked_for(tmp_path):
-    settings = chosen(Settings(home=tmp_path, warm="off"))
+def test_tasks_run_on_this_machine_unless_cluster_is_asked_for(tmp_path):
+    settings = choose_executor(Settings(home=tmp_path, warm="off"))
 
     executor = open_executor(settings, lambda: None)
 
@@ -151,7 +139,7 @@ def test_tasks_run_on_this_machine_unless_a_cluster_is_asked_for(tmp_path):
     executor.close()
 
 
-def test_a_cluster_without_ray_installed_is_refused_in_a_sentence(tmp_path, monkeypatch):
+def test_cluster_without_ray_installed_is_refused_in_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr("danlu.executors.ray.access.find_spec", lambda name: None)
 
     with pytest.raises(Refused, match="Ray is not installed"):

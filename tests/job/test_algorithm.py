@@ -1,6 +1,6 @@
 import pytest
 
-from danlu.job.algorithm import Constraint, text_of, value_of
+from danlu.job.definitions import Constraint, text_of, value_of
 
 
 @pytest.mark.parametrize(
@@ -34,24 +34,24 @@ from danlu.job.algorithm import Constraint, text_of, value_of
     ],
     ids=str,
 )
-def test_a_constraint_allows_what_it_says(constraint, good, bad):
+def test_constraint_accepts_its_values_only(constraint, good, bad):
     assert [text for text in good if not constraint.allows(text)] == []
     assert [text for text in bad if constraint.allows(text)] == []
 
 
-def test_a_number_of_many_digits_is_told_without_working_on_it():
+def test_number_of_many_digits_is_reported_without_working_on_it():
     assert value_of("Integer", "9" * 5000) is None
 
 
-def test_what_is_wished_for_can_be_read():
+def test_expected_value_is_described():
     ranged = Constraint("Integer", valid_type="range", valid_range=("1", "10"))
 
-    assert ranged.wish == "a whole number from 1 to 10"
-    assert Constraint(valid_type="choice", valid_range=("a", "b")).wish == "one of 'a', 'b'"
-    assert Constraint("Boolean").wish == "'true' or 'false'"
+    assert ranged.expected == "a whole number from 1 to 10"
+    assert Constraint(valid_type="choice", valid_range=("a", "b")).expected == "one of 'a', 'b'"
+    assert Constraint("Boolean").expected == "'true' or 'false'"
 
 
-def test_plain_values_are_text_as_a_command_line_carries_them():
+def test_plain_values_are_text_as_command_line_carries_them():
     assert [text_of(value) for value in (True, 3, 0.5, "x", None, [])] == [
         "true", "3", "0.5", "x", None, None,
     ]  # fmt: skip

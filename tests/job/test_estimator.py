@@ -1,4 +1,4 @@
-from danlu.job.estimator import DEFAULTS, put_together
+from danlu.job.modelmaker import DEFAULTS, put_together
 
 
 def test_without_anything_the_defaults_are_the_manuals():
@@ -14,7 +14,7 @@ def test_without_anything_the_defaults_are_the_manuals():
     }
 
 
-def test_a_later_layer_wins_and_other_names_come_along():
+def test_later_layer_wins_and_other_names_come_along():
     together = put_together([{"eval_steps": 1, "units": 64}, {"units": 128}])
 
     assert together == {**DEFAULTS, "eval_steps": 1, "units": 128}

@@ -26,11 +26,11 @@ def test_ids_of_one_moment_differ():
 
 
 @pytest.mark.parametrize("now", [0.0, 1_700_000_000.0, 4_000_000_000.0])
-def test_an_id_is_twelve_plain_characters_for_a_century(now):
+def test_id_is_twelve_plain_characters_for_century(now):
     assert ID.fullmatch(new_id(now))
 
 
-def test_an_id_is_made_of_the_time_it_is_now():
+def test_id_is_made_of_time_it_is_now():
     assert new_id(1_700_000_000.0) < new_id() < new_id(4_000_000_000.0)
 
 
@@ -55,19 +55,19 @@ def test_a_move_is_kept_in_the_history():
     assert JOB.history == ()
 
 
-def test_a_move_that_is_not_in_the_table_is_a_fault_of_ours():
+def test_move_that_is_not_in_table_is_fault_of_ours():
     with pytest.raises(ValueError, match="no move from queued to running"):
         JOB.moved(JobState.RUNNING, 2.0)
 
 
-def test_a_job_has_ended_when_its_last_move_was_to_a_final_state():
+def test_job_ended_at_transition_to_final_state():
     running = JOB.moved(JobState.STARTING, 2.0).moved(JobState.RUNNING, 3.0)
 
     assert running.ended is None
     assert running.moved(JobState.SUCCEEDED, 4.0, Reason.DONE).ended == 4.0
 
 
-def test_a_job_started_when_this_attempt_began_to_run():
+def test_job_started_when_this_attempt_began_to_run():
     running = JOB.moved(JobState.STARTING, 2.0).moved(JobState.RUNNING, 3.0)
     stopping = running.moved(JobState.STOPPING, 4.0, Reason.KILLED)
     waiting = replace(stopping.moved(JobState.QUEUED, 5.0), attempt=2)
@@ -88,12 +88,12 @@ def test_a_task_is_named_by_role_and_index():
     assert Task(JOB.id, "mnist", "modelarts", 1, place, Command("train.py")).name == "worker-1"
 
 
-def test_a_fixed_path_stands_below_the_root_of_a_place():
+def test_fixed_path_stands_below_root_of_place():
     assert Place("worker", 0).path("/cache") == "/cache"
     assert Place("worker", 0, root="/work/root").path("/cache") == "/work/root/cache"
 
 
-def test_a_failure_happened_at_the_innermost_line_of_the_user():
+def test_failure_happened_at_innermost_line_of_user():
     inner = Frame("nets/a.py", 7)
 
     assert Failure(frames=(Frame("train.py", 3), inner)).where == inner

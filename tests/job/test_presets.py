@@ -2,14 +2,13 @@ import pytest
 
 from danlu.job import presets
 from moxing.tensorflow.nets.zoo import NETWORKS
-from moxing.tensorflow.optimizer import rate_strategy
 from moxing.tensorflow.utils.hyper_param_flags import mox_flags
 from pages import both
 
 
 def test_the_platform_knows_every_network_of_moxing():
     assert list(presets.NAMES) == sorted(n for n, network in NETWORKS.items() if network.builder)
-    assert set(presets.UNPUBLISHED) == {n for n, net in NETWORKS.items() if not net.builder}
+    assert set(presets.NOT_BUILT) == {n for n, net in NETWORKS.items() if not net.builder}
 
 
 def test_every_flag_of_moxing_may_be_given():
@@ -24,7 +23,7 @@ def test_every_default_is_allowed():
     assert presets.values(defaults) == presets.values({})
 
 
-def test_values_have_their_types_and_an_empty_text_is_the_default():
+def test_values_have_their_types_and_empty_text_is_default():
     """Manual, section 13.3 of its examples; the service sends rows without a value too."""
     values = presets.values({"batch_size": "", "max_epochs": "3", "export_model": "False"})
 
@@ -32,33 +31,41 @@ def test_values_have_their_types_and_an_empty_text_is_the_default():
     assert (values["learning_rate_strategy"], values["samples_per_epoch"]) == ("0.002", None)
 
 
-def test_all_faults_are_told():
-    told = dict(
+def test_all_faults_are_reported():
+    reported = dict(
         presets.faults(
             {"batch_size": "0", "bach_size": "3", "data_format": "HWC", "quick": "1",
              "learning_rate": "0.1", "learning_rate_strategy": "0.2"}
         )
     )  # fmt: skip
 
-    assert told["batch_size"] == "must be a whole number from 1 to 1000000000, got '0'."
-    assert told["bach_size"] == "is no parameter of a preset model. Did you mean 'batch_size'?"
-    assert told["data_format"] == "must be one of 'NHWC', 'NCHW', got 'HWC'."
-    assert told["quick"].startswith("is no parameter of a preset model. They are: run_mode, ")
-    assert "learning_rate_strategy, which was given too" in told["learning_rate"]
+    assert reported["batch_size"] == "must be a whole number from 1 to 1000000000, got '0'."
+    assert (
+        reported["bach_size"] == "is not a parameter of preset models. Did you mean 'batch_size'?"
+    )
+    assert reported["data_format"] == "must be one of 'NHWC', 'NCHW', got 'HWC'."
+    assert reported["quick"].startswith(
+        "is not a parameter of preset models. Parameters: run_mode, "
+    )
+    assert "learning_rate_strategy, which is given too" in reported["learning_rate"]
 
 
 @pytest.mark.parametrize(
     "text",
     ["0.1", "1e-3", ".5", "10:0.01,20:0.001", "5:0.01->0.1,30:0.1,60:0.1=>0.001", "10: 0.1, 20:1"],
 )
-def test_a_rate_that_moxing_reads_is_allowed(text):
+def test_a_rate_that_moxing_reads_is_allowed(tf, text):
+    from moxing.tensorflow.optimizer import learning_rate_scheduler as rate_strategy
+
     rate_strategy.read(text)
 
     assert presets.faults({"learning_rate_strategy": text}) == []
 
 
 @pytest.mark.parametrize("text", ["fast", "-1", "10:", "0.1,0.2", "10:0.1;20:0.2", "10:0.1->"])
-def test_a_rate_that_moxing_refuses_is_refused_before(text):
+def test_a_rate_that_moxing_refuses_is_refused_before(tf, text):
+    from moxing.tensorflow.optimizer import learning_rate_scheduler as rate_strategy
+
     with pytest.raises(ValueError, match="learning rate"):
         rate_strategy.read(text)
 

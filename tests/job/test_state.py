@@ -41,7 +41,7 @@ def test_every_living_state_leads_to_an_end():
 
 
 @pytest.mark.parametrize("reason", list(Reason))
-def test_machine_causes_are_retried_as_asked_memory_once_all_else_never(reason):
+def test_only_machine_causes_are_retried(reason):
     tries = [reason.retries(asked) for asked in (0, 1, 5)]
 
     machine = {Reason.KILLED, Reason.HUNG, Reason.PORT_TAKEN}

@@ -58,7 +58,7 @@ def test_every_value_survives_the_wire(kind):
     assert repr(again) == repr(value)  # tuples stay tuples, enums stay enums
 
 
-def test_a_job_with_all_that_can_be_known_of_it_survives_the_wire():
+def test_complete_job_round_trips_through_wire():
     place = Place(
         "worker",
         1,
@@ -103,7 +103,7 @@ def test_what_a_newer_writer_added_is_passed_over():
     assert from_wire(Frame, {"file": "a.py", "line": 1, "colour": 4}) == Frame("a.py", 1)
 
 
-def test_what_an_older_writer_did_not_know_takes_its_default():
+def test_what_older_writer_did_not_know_takes_its_default():
     assert from_wire(Limits, {}) == Limits()
     assert from_wire(Frame, {"file": "a.py", "line": 1}) == Frame("a.py", 1)
 
@@ -113,7 +113,7 @@ def test_what_must_be_there_is_missed():
         from_wire(Frame, {"file": "a.py"})
 
 
-def test_a_state_nobody_knows_is_not_guessed():
+def test_unknown_state_is_not_guessed():
     with pytest.raises(ValueError, match="dreaming"):
         from_wire(Change, {"state": "dreaming", "at": 1.0, "attempt": 1})
 

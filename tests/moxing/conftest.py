@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from contracts.s3_server import SmallS3, endpoint, serve
 from danlu.storage import paths
 from danlu.storage.locate import Stores
-from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import SmallS3
 
 
 @pytest.fixture(autouse=True)

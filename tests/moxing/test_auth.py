@@ -3,8 +3,7 @@
 import pytest
 
 import moxing as mox
-from danlu.testing.s3_server import serve
-from danlu.testing.s3_service import ACCESS, SECRET
+from contracts.s3_server import ACCESS, SECRET, serve
 from moxing.framework.file import auth
 
 
@@ -14,7 +13,7 @@ def forget():
     auth._chosen.clear()
 
 
-def test_a_server_and_its_keys_hold_for_both_schemes(service):
+def test_server_and_its_keys_hold_for_both_schemes(service):
     with serve(service) as url:
         host, _, port = url.removeprefix("http://").partition(":")
         mox.file.set_auth(
@@ -40,7 +39,7 @@ def test_other_keys_for_the_server_of_before(service):
         assert mox.file.read("obs://bucket/x") == "1"
 
 
-def test_the_embedded_store_needs_no_keys_and_no_key_is_shown(log):
+def test_embedded_store_needs_no_keys_and_no_key_is_shown(log):
     mox.file.set_auth(ak="a-key", sk="a-secret")
     mox.file.write("obs://bucket/x", "1")
 
@@ -59,7 +58,7 @@ def test_one_key_is_changed_and_the_other_kept(service):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "text"),
     [
         ({"ak": "a"}, "one of ak and sk"),
         ({"server": "http://127.0.0.1:1", "port": 2}, "'http://127.0.0.1:1:2' is no address"),
@@ -67,12 +66,12 @@ def test_one_key_is_changed_and_the_other_kept(service):
         ({"server": ""}, "'https://' is no address"),
     ],
 )
-def test_what_cannot_be_is_told_at_once(given, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_be_is_reported_at_once(given, text):
+    with pytest.raises(ValueError, match=text):
         mox.file.set_auth(**{"server": "127.0.0.1", **given})
 
 
-def test_what_it_does_not_know_is_passed_over_and_told(log):
+def test_what_it_does_not_know_is_passed_over_and_reported(log):
     mox.file.set_auth(retry=3, timeout_config={"getObjectMetadata": 10}, colour="red")
 
     assert "does not know colour" in log.text

@@ -5,7 +5,7 @@ import sys
 import threading
 
 import moxing as mox
-from moxing.framework.file import background
+from moxing.framework.file import copying as background
 
 
 def test_a_last_round_takes_what_is_new(here):
@@ -40,7 +40,7 @@ def test_rounds_go_on_and_take_only_what_has_changed(here, monkeypatch):
     assert {name for names in seen[1:] for name in names} == {"b"}
 
 
-def test_a_round_that_fails_is_said_and_made_up_for(here, log):
+def test_failed_round_is_logged_and_repeated(here, log):
     (here / "a").write_text("1")
     copying = mox.file.background_sync_copy(here, "obs://Not_A_Bucket/x", seconds=3600)
 

@@ -6,9 +6,9 @@ import threading
 import pytest
 
 import moxing as mox
+from contracts.s3_server import Request, Stored, error
 from danlu.storage import paths
-from danlu.storage.hands import ONE_REQUEST
-from danlu.testing.s3_service import Request, Stored, error
+from danlu.storage.transfer.parallel import ONE_REQUEST
 
 FILES = {"a.txt": "1", "deep/b.txt": "22", "deep/er/c": "333"}
 
@@ -39,7 +39,7 @@ def ends(request, store, here) -> tuple[str, str]:
     }[request.param]
 
 
-def test_what_is_in_a_directory_is_copied_into_another(ends):
+def test_what_is_in_directory_is_copied_into_another(ends):
     start, end = fill(ends[0]), ends[1]
 
     assert mox.file.copy_parallel(start, end) is None
@@ -60,7 +60,7 @@ def test_what_the_target_has_besides_stays(ends):
 
 
 @pytest.mark.parametrize("threads", [0, 1, 32])
-def test_only_the_files_of_a_list_without_a_pool_too(ends, threads):
+def test_only_files_of_list_without_pool_too(ends, threads):
     start, end = fill(ends[0]), ends[1]
 
     mox.file.copy_parallel(
@@ -81,7 +81,7 @@ def test_names_of_a_list_are_put_in_order(ends):
     assert held(f"{end}-back") == held(end)
 
 
-def test_a_list_that_leads_out_or_is_none_is_refused(ends):
+def test_list_that_leads_out_or_is_none_is_refused(ends):
     start, end = fill(ends[0]), ends[1]
 
     with pytest.raises(ValueError, match=r"'deep/../../a' of file_list is not below"):
@@ -91,7 +91,7 @@ def test_a_list_that_leads_out_or_is_none_is_refused(ends):
     assert not mox.file.exists(end)
 
 
-def test_a_list_with_a_name_that_is_not_there_copies_nothing(ends):
+def test_list_with_name_that_is_not_there_copies_nothing(ends):
     start, end = fill(ends[0]), ends[1]
 
     with pytest.raises(mox.file.MoxFileNotExistsException, match="'none'"):
@@ -99,7 +99,7 @@ def test_a_list_with_a_name_that_is_not_there_copies_nothing(ends):
     assert not mox.file.exists(end)
 
 
-def test_a_single_file_is_copied_to_a_name_or_into_a_directory(ends):
+def test_single_file_is_copied_to_name_or_into_directory(ends):
     start, end = fill(ends[0]), ends[1]
     mox.file.make_dirs(end)
 
@@ -111,7 +111,7 @@ def test_a_single_file_is_copied_to_a_name_or_into_a_directory(ends):
     assert held(end) == {"a.txt": "1", "b.txt": "22", "sub/copy": "1", "sub/copy_parallel": "1"}
 
 
-def test_a_file_is_copied_into_a_bucket_that_is_new(here):
+def test_file_is_copied_into_bucket_that_is_new(here):
     (here / "a").write_text("1")
 
     mox.file.copy(here / "a", "obs://fresh")
@@ -126,7 +126,7 @@ def test_a_directory_is_not_copied_as_a_file(ends):
         mox.file.copy(start, end)
 
 
-def test_a_file_that_is_not_there_is_told(ends):
+def test_a_file_that_is_not_there_is_reported(ends):
     with pytest.raises(mox.file.MoxFileNotExistsException):
         mox.file.copy(f"{ends[0]}/none", ends[1])
 
@@ -138,12 +138,12 @@ def test_where_nothing_is_there_is_nothing_to_copy(store, here, log):
     assert (here / "to").is_dir()
 
 
-def test_a_directory_of_this_machine_that_is_not_there_is_an_error(store, here):
+def test_directory_of_this_machine_that_is_not_there_is_error(store, here):
     with pytest.raises(mox.file.MoxFileNotExistsException):
         mox.file.copy_parallel(here / "none", store)
 
 
-def test_a_file_in_the_place_of_a_directory_is_told_before_anything_is_written(store, here):
+def test_file_instead_of_directory_is_reported_first(store, here):
     mox.file.write(f"{store}/x", "file")
     mox.file.write(f"{store}/x/y", "below")
 
@@ -173,7 +173,7 @@ def test_odd_names_come_and_go(store, here):
     assert mox.file.read(f"{store}/100%") == "100%"
 
 
-def test_links_are_copied_as_what_they_lead_to_and_rings_end(store, here):
+def test_links_are_followed_and_cycles_end(store, here):
     (here / "data").mkdir()
     (here / "data/x").write_text("1")
     (here / "link").symlink_to("data")
@@ -233,7 +233,7 @@ def test_files_that_could_not_be_copied_are_named(service, served, here):
         mox.file.copy_parallel(here, served)
 
     assert "2 of 3 files were not copied" in str(caught.value)
-    assert "bad1: The key is not allowed" in str(caught.value)
+    assert "bad1: The key has no permission" in str(caught.value)
     assert caught.value.resp.status == 403
     assert held(served) == {"good": "good"}
 
@@ -281,7 +281,7 @@ def test_a_directory_is_listed_once(service, served, here):
     assert len(mox.file.list_directory(here, recursive=True, skip_dir=True)) == 20
 
 
-def test_a_file_that_grows_is_copied_as_far_as_it_goes(store, here):
+def test_file_that_grows_is_copied_as_far_as_it_goes(store, here):
     (here / "log").write_text("x" * 10)
 
     mox.file.copy_parallel(here, store)
@@ -290,3 +290,15 @@ def test_a_file_that_grows_is_copied_as_far_as_it_goes(store, here):
     mox.file.copy_parallel(here, store)
 
     assert mox.file.read(f"{store}/log") == "x" * 10 + "y"
+
+
+def test_folder_joined_with_two_slashes_is_one_folder(store, here):
+    (here / "a.txt").write_text("1")
+
+    mox.file.copy_parallel(str(here), f"{store}/out//model")
+    mox.file.copy(str(here / "a.txt"), f"{store}/out//b.txt")
+    mox.file.append(f"{store}/out//b.txt", "2")
+
+    keys = {key for key, _ in paths.objects(f"{store}/out")}
+    assert {"model/a.txt", "b.txt"} <= keys
+    assert mox.file.read(f"{store}/out/b.txt") == "12"

@@ -33,7 +33,7 @@ def test_what_is_written_in_lines_is_read_in_lines(name):
         assert file.readlines() == ["one\n", "two\n", "三\n"]
 
 
-def test_a_file_tells_its_name_mode_size_and_place(name):
+def test_file_reports_its_name_mode_size_and_place(name):
     with mox.file.File(name, "wb") as file:
         file.write(b"0123456789")
         assert file.size() == file.tell() == 10
@@ -71,7 +71,7 @@ def test_a_file_is_changed_in_place(name, mode):
     assert mox.file.read(name) == "new one"
 
 
-def test_w_plus_reads_back_and_a_plus_goes_on(name):
+def test_w_plus_reads_back_and_plus_goes_on(name):
     with mox.file.File(name, "w+") as file:
         file.write("one")
         file.seek(0)
@@ -100,12 +100,12 @@ def test_what_is_flushed_is_seen_by_others(name):
         assert mox.file.read(name) == "one"
 
 
-def test_a_file_that_is_not_there_is_told(name):
+def test_a_file_that_is_not_there_is_reported(name):
     with pytest.raises(mox.file.MoxFileNotExistsException):
         mox.file.File(name, "r")
 
 
-def test_other_encodings_may_be_said(name):
+def test_other_encodings_can_be_set(name):
     with mox.file.File(name, "w", encoding="gbk") as file:
         file.write("数据")
 

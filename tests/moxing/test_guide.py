@@ -47,12 +47,12 @@ def test_every_function_that_is_shifted_is_named():
     names = {
         name for table in (shifting._ONE, shifting._TWO) for _, found in table for name in found
     }
-    said = {span.rpartition(".")[2] for span in GUIDE.spans}
+    text = {span.rpartition(".")[2] for span in GUIDE.spans}
 
-    assert names <= said
+    assert names <= text
 
 
-def test_importing_says_nothing():
+def test_import_prints_nothing():
     script = (
         "import logging, moxing as mox\n"
         "mox.file.exists('/')\n"
@@ -63,11 +63,11 @@ def test_importing_says_nothing():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize(("silent", "heard"), [("", "INFO:root:step 1\n"), ("1", "")])
-def test_what_a_script_logs_is_heard_once(monkeypatch, silent, heard):
+@pytest.mark.parametrize(("silent", "received"), [("", "INFO:root:step 1\n"), ("1", "")])
+def test_script_log_line_is_printed_once(monkeypatch, silent, received):
     monkeypatch.setenv("MOX_SILENT_MODE", silent)
     script = "import logging, moxing as mox; logging.info('step 1')"
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
-    assert done.stderr == heard
+    assert done.stderr == received

@@ -16,7 +16,7 @@ def tree(top):
     return top
 
 
-def test_files_and_directories_exist_with_or_without_a_slash(tree):
+def test_files_and_directories_exist_with_or_without_slash(tree):
     assert [mox.file.exists(f"{tree}/{name}") for name in ("file1", "dir0", "dir0/")] == [True] * 3
     assert not mox.file.exists(f"{tree}/dir")
     assert not mox.file.exists(f"{tree}/file1/")
@@ -29,7 +29,7 @@ def test_only_directories_are_directories(tree):
     assert not mox.file.is_directory(f"{tree}/none")
 
 
-def test_a_directory_is_listed_flat_unless_it_is_said(tree):
+def test_directory_is_listed_flat_by_default(tree):
     flat = mox.file.list_directory(tree)
     deep = mox.file.list_directory(tree, recursive=True)
 
@@ -50,25 +50,25 @@ def test_a_file_cannot_be_listed(tree):
         mox.file.list_directory(f"{tree}/file1")
 
 
-def test_sizes_of_files_and_of_all_below_a_directory(tree):
+def test_sizes_of_files_and_of_all_below_directory(tree):
     assert mox.file.get_size(f"{tree}/file1") == 5
     assert mox.file.get_size(tree, recursive=True) == 11 + 10 + 5 + 5
 
 
-def test_a_directory_of_a_store_is_0_bytes_unless_it_is_said(store, log):
+def test_directory_of_store_is_0_bytes_by_default(store, log):
     mox.file.write(f"{store}/d/x", "123")
 
     assert mox.file.get_size(f"{store}/d") == 0
     assert "recursive=True" in log.text
 
 
-def test_a_directory_of_this_machine_is_always_counted_whole(here):
+def test_directory_of_this_machine_is_always_counted_whole(here):
     (here / "x").write_text("123")
 
     assert mox.file.get_size(here) == 3
 
 
-def test_stat_has_the_names_of_moxing_and_of_os(tree):
+def test_stat_has_names_of_moxing_and_of_os(tree):
     file, folder = mox.file.stat(f"{tree}/file1"), mox.file.stat(f"{tree}/dir0")
 
     assert (file.length, file.st_size, file[stat.ST_SIZE]) == (5, 5, 5)
@@ -78,7 +78,7 @@ def test_stat_has_the_names_of_moxing_and_of_os(tree):
     assert (folder.is_directory, stat.S_ISDIR(folder.st_mode), folder.length) == (True, True, 0)
 
 
-def test_the_time_of_an_object_is_that_of_its_writing(own_store):
+def test_time_of_object_is_that_of_its_writing(own_store):
     mox.file.write("obs://bucket/x", "1")
 
     written = next(own_store.glob("buckets/bucket/x")).stat().st_mtime_ns
@@ -115,7 +115,7 @@ def test_a_walk_goes_through_all_directories(tree):
     }
 
 
-def test_a_walk_leaves_out_what_the_script_takes_away(tree):
+def test_walk_leaves_out_what_script_takes_away(tree):
     for _, dirs, _ in (walked := mox.file.walk(tree)):
         dirs.clear()
 
@@ -145,6 +145,6 @@ def test_all_schemes_are_one_store_where_nothing_is_configured(own_store):
         assert mox.file.read(f"{scheme}://bucket/x") == "1"
 
 
-def test_a_bucket_that_is_not_there_does_not_exist(store):
+def test_bucket_that_is_not_there_does_not_exist(store):
     assert not mox.file.exists("s3://nobody-has-this/x")
     assert not mox.file.exists("s3://nobody-has-this")

@@ -178,7 +178,7 @@ def test_paths_of_this_machine_are_as_ever(shifted, here):
         open()  # noqa: SIM115
 
 
-def test_what_a_function_can_do_is_told_as_ever(shifted):
+def test_what_function_can_do_is_reported_as_ever(shifted):
     assert os.stat in os.supports_follow_symlinks
     assert os.listdir in os.supports_fd
     assert list(inspect.signature(os.makedirs).parameters) == ["name", "mode", "exist_ok"]
@@ -186,7 +186,7 @@ def test_what_a_function_can_do_is_told_as_ever(shifted):
     assert pickle.loads(pickle.dumps(open)) is open
 
 
-def test_a_function_kept_in_a_class_does_not_become_a_method(shifted, here):
+def test_function_kept_in_class_does_not_become_method(shifted, here):
     class Old:
         listdir = os.listdir
         open = open
@@ -196,7 +196,7 @@ def test_a_function_kept_in_a_class_does_not_become_a_method(shifted, here):
         Old().open(here / "x")
 
 
-def test_a_second_shift_changes_nothing_and_back_is_back(store):
+def test_second_shift_changes_nothing_and_back_is_back(store):
     before = (builtins.open, os.listdir, os.path.exists, glob.glob, shutil.copy, io.open)
     mox.file.shift("os", "mox")
     once = os.listdir
@@ -210,7 +210,7 @@ def test_a_second_shift_changes_nothing_and_back_is_back(store):
     assert os.stat in os.supports_follow_symlinks
     assert once not in os.supports_fd
     with pytest.raises(FileNotFoundError):
-        once(store)  # somebody kept it
+        once(store)  # the script kept it
 
 
 def test_other_words_are_refused():

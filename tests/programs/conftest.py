@@ -1,7 +1,13 @@
-"""Whole programs through the real command line, each with a home and a server of its own."""
+"""Whole programs through the real command line.
 
+Each test has a home and a server of its own. A file with ``SHARED_HOME = True`` has one for all its
+tests, whose folders stay their own: starting a server takes longer than most of them.
+"""
+
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -10,15 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from danlu.executors.warm import WaitingProcesses
-from danlu.taskdir.process import marked
-from danlu.taskdir.warm import FOLDER
+from danlu.executors.warm_pool import WarmPool
+from danlu.taskdir.processes import task_pids
+from danlu.taskdir.warm_protocol import FOLDER
 
 DANLU = Path(sys.executable).with_name("danlu")
+ENDED = ("succeeded", "failed", "stopped")
 
 
 class Person:
-    """Somebody at a terminal, with their own home."""
+    """A user at a terminal, with an own home."""
 
     def __init__(self, home, folder):
         self.home = home
@@ -31,6 +38,8 @@ class Person:
             "DANLU_RETRY_DELAY": "0.1",
             "DANLU_CPUS": "4",
             "DANLU_WARM": os.environ["DANLU_WARM"],
+            # Tests and their scripts meet in folders below /tmp.
+            "DANLU_SHARE_TMP": "true",
             "LANG": "C.UTF-8",
             "NO_COLOR": "1",
         }
@@ -42,7 +51,7 @@ class Person:
         return path
 
     def types(self, *words, code=0, env=(), cwd=None):
-        """Run a command to its end and return what it printed."""
+        """Run a command to its end and return what it printed; ``code=None`` allows any."""
         done = subprocess.run(
             [DANLU, *map(str, words)],
             env={**self.env, **dict(env)},
@@ -51,7 +60,7 @@ class Person:
             text=True,
             timeout=100,
         )
-        assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert code in (None, done.returncode), f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
     def begins(self, *words):
@@ -65,9 +74,36 @@ class Person:
             text=True,
         )
 
+    def answers(self, *words, with_):
+        """Run a command at a terminal, answer its question, and return its code and its text."""
+        ours, theirs = pty.openpty()
+        with open(ours, "r+b", buffering=0) as terminal:
+            process = subprocess.Popen(
+                [DANLU, *map(str, words)],
+                **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
+                env={**self.env, "TERM": "dumb"},
+                cwd=self.folder,
+                start_new_session=True,
+            )
+            os.close(theirs)
+            terminal.write(with_.encode() + b"\n")
+            shown = b""
+            with contextlib.suppress(OSError):  # EIO: every process has closed the terminal
+                while data := terminal.read(4096):
+                    shown += data
+            return process.wait(100), shown.decode()
+
     def asks(self, *words, code=0):
-        """Run a command with --json and return what it says."""
+        """Run a command with --json and return its output."""
         return json.loads(self.types(*words, "--json", code=code).stdout)
+
+    def removes_jobs(self):
+        jobs = self.asks("ls")["jobs"]
+        active = [job["id"] for job in jobs if job["state"] not in ENDED]
+        if active:
+            self.types("stop", *active, "--grace", "0", "--wait")
+        if jobs:
+            self.types("rm", "--force", *(job["id"] for job in jobs))
 
     def server(self):
         return json.loads((self.home / "server.json").read_text())["pid"]
@@ -77,7 +113,7 @@ class Person:
         os.kill(pid, signal.SIGKILL)
         self.waits_for(lambda: not Path(f"/proc/{pid}").exists() or is_zombie(pid))
 
-    def waits_for(self, condition, seconds=30.0):
+    def waits_for(self, condition, seconds=100.0):
         """Return what ``condition`` gives as soon as it is true."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -88,7 +124,7 @@ class Person:
         raise AssertionError("it did not come true in time")
 
     def processes_of(self, job):
-        return list(marked(f"{job['id']}/"))
+        return list(task_pids(f"{job['id']}/"))
 
 
 def is_zombie(pid):
@@ -99,47 +135,63 @@ def is_zombie(pid):
 
 
 @pytest.fixture(scope="session")
-def shelf(tmp_path_factory):
-    """Where everybody's jobs look for a process that waits with TensorFlow loaded."""
+def warm_home(tmp_path_factory):
+    """The home in which all jobs look for a warm process."""
     return tmp_path_factory.mktemp("waiting") / FOLDER
 
 
 @pytest.fixture(scope="session")
-def waiting(shelf):
-    processes = WaitingProcesses(shelf.parent, most=2)
+def waiting(warm_home):
+    processes = WarmPool(warm_home.parent, most=2)
     yield processes
     processes.close()
 
 
 @pytest.fixture(autouse=True)
-def _what_was_wished_for_is_loaded(waiting):
-    """As on any machine the first job starts cold, and leaves word of what it would have taken."""
-    waiting.tend()
+def _requested_process_is_loaded(waiting):
+    """Load the requested warm process: the first job starts cold and requests one."""
+    waiting.reconcile()
 
 
-def lives(parent, shelf):
+def a_folder_in(parent):
+    folder = parent / "a folder with 空格 and 'quotes'"
+    folder.mkdir()
+    return folder
+
+
+def lives(parent, warm_home):
     """Give a person a folder and a home below ``parent``; end what is left of them afterwards.
 
     Their server keeps no process with TensorFlow loaded, and their jobs take one that all share.
     """
-    folder = parent / "a folder with 空格 and 'quotes'"
-    folder.mkdir()
-    person = Person(parent / "home", folder)
+    person = Person(parent / "home", a_folder_in(parent))
     person.home.mkdir(mode=0o700)
-    (person.home / FOLDER).symlink_to(shelf)
+    (person.home / FOLDER).symlink_to(warm_home)
     yield person
     subprocess.run([DANLU, "down"], env=person.env, capture_output=True, timeout=60)
     for job in (person.home / "jobs").glob("*"):
-        for pid in marked(f"{job.name}/"):
+        for pid in task_pids(f"{job.name}/"):
             os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture
-def person(tmp_path, shelf):
-    yield from lives(tmp_path, shelf)
+def alone(tmp_path, warm_home):
+    """A person with a home and a server that no other test uses."""
+    yield from lives(tmp_path, warm_home)
+
+
+@pytest.fixture
+def person(request, tmp_path):
+    if getattr(request.module, "SHARED_HOME", False):
+        home = request.getfixturevalue("resident").home
+        person = Person(home, a_folder_in(tmp_path))
+        yield person
+        person.removes_jobs()
+    else:
+        yield request.getfixturevalue("alone")
 
 
 @pytest.fixture(scope="module")
-def resident(tmp_path_factory, shelf):
+def resident(tmp_path_factory, warm_home):
     """One person and one server for all programs of a file: each takes a folder of its own."""
-    yield from lives(tmp_path_factory.mktemp("resident"), shelf)
+    yield from lives(tmp_path_factory.mktemp("resident"), warm_home)

@@ -46,7 +46,7 @@ def prepare(person):
     return data
 
 
-def test_a_job_is_made_from_an_algorithm_and_a_data_set(person):
+def test_job_is_made_from_algorithm_and_data_set(person):
     prepare(person)
 
     run = ("run", "--algorithm", "rows", "--data-url", "dataset://csv")
@@ -60,20 +60,20 @@ def test_a_job_is_made_from_an_algorithm_and_a_data_set(person):
     assert job["spec"]["inputs"] == {"data_url": "obs://bucket/rows"}
 
 
-def test_faults_of_a_job_from_an_algorithm_are_told_at_once(person):
+def test_faults_of_job_from_algorithm_are_reported_at_once(person):
     prepare(person)
 
     wrong = ("-p", "learning_rate=2", "-p", "seed=8", "-p", "sede=8", "--boot-file", "other.py")
-    told = person.asks("run", "--algorithm", "rows", *wrong, "--nodes", "0", code=2)["error"]
+    reported = person.asks("run", "--algorithm", "rows", *wrong, "--nodes", "0", code=2)["error"]
 
-    assert {fault["field"] for fault in told["faults"]} == {
+    assert {fault["field"] for fault in reported["faults"]} == {
         "data_url", "boot_file", "nodes",
         "parameters.learning_rate", "parameters.seed", "parameters.sede",
     }  # fmt: skip
     assert person.asks("ls")["jobs"] == []
 
 
-def test_what_has_changed_is_told_and_what_is_removed_goes_on_in_its_jobs(person):
+def test_changed_and_removed_definitions_keep_their_jobs(person):
     data = prepare(person)
     person.types("run", "--algorithm", "rows:1", "--data-url", "dataset://csv:1",
                  "--train-url", "obs://bucket/one", "--name", "first")  # fmt: skip

@@ -6,6 +6,8 @@ import tarfile
 
 import pytest
 
+SHARED_HOME = True
+
 WORKS = "print('works')\n"
 
 
@@ -20,55 +22,55 @@ def refused(person, *words, code=2):
 def test_a_boot_file_that_is_not_there(person):
     person.script(WORKS)
 
-    told = refused(person, "run", person.folder / "code", "--boot-file", "tarin.py")
+    reported = refused(person, "run", person.folder / "code", "--boot-file", "tarin.py")
 
-    assert "tarin.py" in told
+    assert "tarin.py" in reported
 
 
 def test_a_boot_file_that_is_not_python(person):
     person.script("echo", "run.sh")
 
-    told = refused(person, "run", person.folder / "code", "--boot-file", "run.sh")
+    reported = refused(person, "run", person.folder / "code", "--boot-file", "run.sh")
 
-    assert "'run.sh' is not a Python file" in told
+    assert "'run.sh' is not a Python file" in reported
 
 
 def test_a_path_that_is_not_there(person):
     assert "nowhere.py" in refused(person, "run", "nowhere.py")
 
 
-def test_every_fault_is_told_at_once(person):
+def test_every_fault_is_reported_at_once(person):
     script = person.script(WORKS)
 
-    told = refused(
+    reported = refused(
         person,
         *("run", script, "--data-url", "obs://bucket/none", "--flavor", "cpu.basik"),
         *("--nodes", "99", "-p", "max steps=1", "--name", "a b"),
     )
 
     for part in ("max steps", "name: must be"):
-        assert part in told
+        assert part in reported
 
 
-def test_faults_of_the_ground_are_told_together(person):
+def test_faults_of_the_ground_are_reported_together(person):
     script = person.script(WORKS)
 
-    told = refused(
+    reported = refused(
         person, "run", script, "--data-url", "obs://bucket/none", "--flavor", "cpu.basik"
     )
 
-    assert "there is nothing at 'obs://bucket/none'" in told
-    assert "Did you mean 'cpu.basic'?" in told
+    assert "there is nothing at 'obs://bucket/none'" in reported
+    assert "Did you mean 'cpu.basic'?" in reported
 
 
-def test_a_field_nobody_knows_in_a_job_file(person):
+def test_unknown_field_in_a_job_file(person):
     person.script(WORKS)
     job = person.folder / "job.toml"
     job.write_text('code = "code"\nboot_file = "train.py"\ntrain_ulr = "obs://bucket/o"\n')
 
-    told = refused(person, "submit", job)
+    reported = refused(person, "submit", job)
 
-    assert "train_ulr: is not a field. Did you mean 'train_url'?" in told
+    assert "train_ulr: is not a field. Did you mean 'train_url'?" in reported
 
 
 def test_a_parameter_without_a_value(person):
@@ -76,19 +78,19 @@ def test_a_parameter_without_a_value(person):
 
 
 def test_more_nodes_than_there_is_room_for(person):
-    told = refused(person, "run", person.script(WORKS), "--nodes", "50")
+    reported = refused(person, "run", person.script(WORKS), "--nodes", "50")
 
-    assert "the 100 tasks of the job ask for 50 CPUs together, this machine has 4." in told
-    assert "Ask for fewer tasks" in told
+    assert "the 100 tasks of the job ask for 50 CPUs together, this machine has 4." in reported
+    assert "Ask for fewer tasks" in reported
 
 
 def test_a_name_that_is_taken(person):
     script = person.script(WORKS)
     person.types("run", script, "--name", "mnist")
 
-    told = person.types("run", script, "--name", "mnist", code=1).stderr
+    reported = person.types("run", script, "--name", "mnist", code=1).stderr
 
-    assert "'mnist'" in told
+    assert "'mnist'" in reported
     assert len(person.asks("ls")["jobs"]) == 1
 
 
@@ -97,9 +99,9 @@ def test_code_over_the_limit_names_its_biggest_files(person):
     (person.folder / "code" / "huge.bin").write_bytes(os.urandom(3 << 20))
     person.env["DANLU_CODE_LIMIT"] = "1M"
 
-    told = refused(person, "run", person.folder / "code")
+    reported = refused(person, "run", person.folder / "code")
 
-    assert "huge.bin" in told
+    assert "huge.bin" in reported
 
 
 def archive(path, *members):
@@ -129,9 +131,9 @@ def test_an_archive_that_may_not_be_unpacked(person, members, named):
     path = person.folder / "code.tar.gz"
     archive(path, (tarfile.TarInfo("train.py"), b"print(1)"), *members)
 
-    told = refused(person, "run", path, "--boot-file", "train.py")
+    reported = refused(person, "run", path, "--boot-file", "train.py")
 
-    assert named in told
+    assert named in reported
 
 
 def test_an_archive_that_is_cut_short(person):
@@ -139,14 +141,14 @@ def test_an_archive_that_is_cut_short(person):
     archive(path, (tarfile.TarInfo("train.py"), os.urandom(50_000)))
     path.write_bytes(path.read_bytes()[:20_000])
 
-    told = refused(person, "run", path, "--boot-file", "train.py")
+    reported = refused(person, "run", path, "--boot-file", "train.py")
 
-    assert "The archive" in told
+    assert "The archive" in reported
 
 
 def test_a_job_that_is_not_there(person):
     person.types("run", person.script(WORKS), "--name", "mnist")
 
-    told = person.types("show", "mnits", code=3).stderr
+    reported = person.types("show", "mnits", code=3).stderr
 
-    assert "Did you mean 'mnist'?" in told
+    assert "Did you mean 'mnist'?" in reported

@@ -1,4 +1,4 @@
-"""The commands of the guide to several tasks, as somebody would type them."""
+"""The commands of the guide to several tasks, as a user types them."""
 
 import re
 import shlex
@@ -42,7 +42,7 @@ def tasks(plan):
     return re.findall(r"^((?:ps|worker|master|chief)-\d)$", plan, re.MULTILINE)
 
 
-def test_two_nodes_train_as_it_says(typed, resident):
+def test_two_nodes_train_as_documented(typed, resident):
     plan = typed("dls", "--dry-run")
     assert tasks(plan) == ["ps-0", "ps-1", "worker-0", "worker-1"]
     assert len(re.findall(r"--task_index=1 --ps_hosts=127\S+ --worker_hosts=127", plan)) == 2

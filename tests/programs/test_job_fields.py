@@ -1,10 +1,13 @@
-"""What a ModelArts job can say of itself, as its script finds it."""
+"""The fields of a ModelArts job, as its script receives them."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+SHARED_HOME = True
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -28,7 +31,7 @@ def test_a_script_that_runs_too_long_is_ended(person):
     assert person.processes_of(ended) == []
 
 
-def test_the_working_directory_is_the_code_directory_or_the_users_choice(person):
+def test_working_directory_is_code_directory_or_users_choice(person):
     person.script("import os\nprint('at', os.getcwd())\n")
     person.script("", "deep/down/empty.py")
 
@@ -38,13 +41,36 @@ def test_the_working_directory_is_the_code_directory_or_the_users_choice(person)
     assert f"{at}/deep/down\n" in submits(person, "chosen", chosen)
 
 
-def test_modules_beside_the_boot_file_and_in_the_code_directory_are_imported(person):
+def test_modules_beside_boot_file_and_in_code_directory_are_imported(person):
     person.script("import beside, top, package.part\nprint(beside.X + top.X)\n", "tools/train.py")
     person.script("X = 40\n", "tools/beside.py")
     person.script("X = 2\n", "top.py")
     person.script("", "package/part.py")
 
     assert "42\n" in submits(person, "imports", {"boot_file": "tools/train.py"})
+
+
+def test_libraries_and_models_in_code_directory_are_found(person):
+    """Code in the store with a folder below it, a shared library and a trained model."""
+    person.script(
+        "import ctypes, os\n"
+        "from sub.mod import X\n"
+        "library = ctypes.CDLL('libours.so')\n"
+        "library.fabs.restype, library.fabs.argtypes = ctypes.c_double, [ctypes.c_double]\n"
+        "print('found', X, library.fabs(-2.0), open('pre/model.ckpt').read())\n"
+    )
+    person.script("X = 1\n", "sub/mod.py")
+    person.script("weights", "pre/model.ckpt")
+    maps = Path("/proc/self/maps").read_text()
+    mathematics = re.search(r"/\S*/libm[.-]\S*", maps)
+    assert mathematics, "this Python has not loaded the C library's mathematics"
+    shutil.copy(mathematics[0], person.folder / "code" / "libours.so")
+    person.types("store", "sync", person.folder / "code", "obs://programs/libraries")
+
+    done = person.types("run", "obs://programs/libraries", "--dialect", "modelarts",
+                        "--boot-file", "train.py")  # fmt: skip
+
+    assert "found 1 2.0 weights\n" in done.stdout
 
 
 def test_workers_decide_and_parameter_servers_are_ended(person):

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+SHARED_HOME = True
+
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 FOUR = """
 import tensorflow as tf
@@ -32,7 +36,7 @@ def test_a_missing_function_is_the_cause(person):
     assert "mnist.py does not define eval_input_fn." in ended["cause"]["en"]
 
 
-def test_the_example_learns_and_its_model_is_where_the_job_says(person):
+def test_example_learns_and_stores_its_model(person):
     shutil.copytree(EXAMPLES / "modelmaker", person.folder / "fruit")
     data = person.folder / "data"
     subprocess.run([sys.executable, person.folder / "fruit" / "make_data.py", data], check=True)
@@ -52,7 +56,8 @@ def test_the_example_learns_and_its_model_is_where_the_job_says(person):
     assert list(person.folder.glob("out/export/best/*/saved_model.pb"))
 
 
-def test_compiled_steps_are_tried_where_the_job_asks_for_them(person):
+@pytest.mark.services
+def test_compiled_steps_are_tried_where_job_asks_for_them(person):
     shutil.copytree(EXAMPLES / "modelmaker", person.folder / "fruit")
     data = person.folder / "data"
     subprocess.run([sys.executable, person.folder / "fruit" / "make_data.py", data], check=True)
@@ -71,7 +76,7 @@ def test_compiled_steps_are_tried_where_the_job_asks_for_them(person):
     assert ("are not compiled" in log) is not chosen
 
 
-def test_an_error_in_a_function_is_told_with_the_users_line(person):
+def test_error_in_function_is_reported_with_users_line(person):
     broken = FOUR.replace(
         "def train_input_fn(path, params): pass", "def train_input_fn(path, params): return nothing"
     )

@@ -25,7 +25,8 @@ def words(person):
     return put
 
 
-def test_two_machines_go_through_the_data_together_and_one_model_comes_of_it(person, words):
+@pytest.mark.services
+def test_two_machines_train_one_model(person, words):
     person.types(*words("two", "--nodes", "2", passes=30, train_max_steps=None))
 
     log = person.types("logs", "two").stdout
@@ -69,15 +70,15 @@ def kill_when_it_waits(person, words, name, task):
         line = Path(f"/proc/{pid}/cmdline").read_text()
         if "launch.py" in line and f"/{task}/" in line:
             os.kill(pid, signal.SIGKILL)
-    rest, said = running.communicate(timeout=100)
-    assert running.returncode == 0, rest + said
+    rest, output = running.communicate(timeout=100)
+    assert running.returncode == 0, rest + output
     return person.types("logs", name).stdout
 
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("task", ["chief-0", "worker-0"])
-def test_two_machines_go_on_from_the_checkpoint_whichever_is_killed(person, words, task):
+def test_two_machines_go_on_from_checkpoint_whichever_is_killed(person, words, task):
     given = words(
         *("lost", "--nodes", "2"),
         **{"passes": -1, "stop_at": 70, "train_max_steps": 90, "save_checkpoints_steps": 20},
@@ -86,5 +87,5 @@ def test_two_machines_go_on_from_the_checkpoint_whichever_is_killed(person, word
     rest = kill_when_it_waits(person, given, "lost", task)
 
     assert person.asks("show", "lost")["attempt"] == 2
-    assert int(re.search(r"training goes on from model.ckpt-(\d+)", rest)[1]) >= 20
+    assert int(re.search(r"training continues from model.ckpt-(\d+)", rest)[1]) >= 20
     assert re.search(r"evaluation at step 9[01]:", rest)

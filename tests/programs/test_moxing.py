@@ -84,7 +84,7 @@ def test_large_batches_in_half_precision_learn_with_lars(example):
     assert median(accuracy[-3:]) > 0.9
 
 
-def test_a_keras_model_of_two_inputs_is_built_again_from_json_and_is_as_good(person, example):
+def test_keras_json_model_keeps_its_accuracy(person, example):
     _, types = example
     (line,) = lines("sequences.py")
 
@@ -95,7 +95,8 @@ def test_a_keras_model_of_two_inputs_is_built_again_from_json_and_is_as_good(per
     assert "model.json" in person.types("store", "ls", "obs://models/sequences/").stdout
 
 
-def test_two_losses_train_two_networks_and_a_log_dir_may_be_in_the_store(person, example):
+@pytest.mark.smoke
+def test_two_losses_train_with_remote_log_dir(person, example):
     _, types = example
     (line,) = lines("gan.py")
 
@@ -122,7 +123,7 @@ def test_steps_are_shown_and_can_be_limited(person, example):
     assert "model.ckpt-42.index" in person.types("store", "ls", "obs://models/gan/").stdout
 
 
-def test_the_program_of_the_guide_runs_as_it_says(person):
+def test_program_of_the_guide_runs_as_documented(person):
     (program,) = (block for block in Page(GUIDE).blocks if block.kind == "python")
     person.script(program.text)
 

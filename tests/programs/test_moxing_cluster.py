@@ -25,6 +25,7 @@ def steps_of(log, worker):
     return [int(found) for found in re.findall(rf"\[{worker}\] .*\(global step: (\d+)\)", log)]
 
 
+@pytest.mark.services
 def test_two_workers_train_one_model_and_every_process_ends(person, words):
     log = person.types(*words).stdout
 
@@ -40,7 +41,7 @@ def test_two_workers_train_one_model_and_every_process_ends(person, words):
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_a_job_that_loses_a_worker_goes_on_from_the_checkpoint(person, words):
+def test_job_that_loses_worker_goes_on_from_checkpoint(person, words):
     running = person.begins(*words, "-p", "steps=1500")
     log = ""
     while 100 not in steps_of(log, "worker-1"):

@@ -1,4 +1,4 @@
-"""What a job asks for reaches it, from the configuration of whoever runs the server."""
+"""Requested packages are installed with the configuration of the user who runs the server."""
 
 import pytest
 
@@ -29,12 +29,26 @@ def test_a_modelarts_job_finds_its_requirements(person, offline):
 
     assert "easydict 1.13\n" in done.stdout
     log = person.types("logs").stdout
-    said = "easydict==1.7 (pip-requirements.txt line 1): cannot be installed here; easydict 1.13"
-    assert said in log
+    text = "easydict==1.7 (pip-requirements.txt line 1): cannot be installed here; easydict 1.13"
+    assert text in log
     assert "click==7.0 (pip-requirements.txt line 2): the runtime's click" in log
 
 
-def test_a_requirement_that_cannot_be_had_is_the_cause(person, offline):
+def test_the_hint_for_a_missing_package_works(person, offline):
+    wheel(offline, "easydict", "1.13")
+    person.script("import easydict\nprint('easydict', easydict.version)\n")
+    words = ("run", "code", "--dialect", "modelarts", "--boot-file", "train.py")
+
+    person.types(*words, code=5)
+    card = person.asks("show")["cause"]["card"]
+    assert card["code"] == "module_package"
+    assert "Add a line `easydict` to pip-requirements.txt in the code folder." in card["en"]
+
+    person.script("easydict\n", "pip-requirements.txt")
+    assert "easydict 1.13\n" in person.types(*words).stdout
+
+
+def test_requirement_that_cannot_be_had_is_cause(person, offline):
     person.script("no-such-thing==1.0\n", "pip-requirements.txt")
     person.script("print('ran')\n")
 

@@ -23,7 +23,7 @@ with open(os.path.join(args.train_url, "model.txt"), "w") as file:
 """
 
 
-def test_a_script_reads_its_data_and_its_output_is_there_afterwards(person):
+def test_script_reads_its_data_and_its_output_is_there_afterwards(person):
     script = person.script(LEARNS)
     data = person.folder / "data"
     data.mkdir()
@@ -38,7 +38,7 @@ def test_a_script_reads_its_data_and_its_output_is_there_afterwards(person):
     assert person.types("store", "cat", "obs://bucket/out/model.txt").stdout.startswith("1.99")
 
 
-def test_a_failure_is_told_with_the_users_own_file_and_line(person):
+def test_failure_is_reported_with_users_own_file_and_line(person):
     script = person.script("import model\nmodel.build(3)\n")
     person.script("def build(rate):\n    raise ValueError(f'bad rate {rate}')\n", "model.py")
 
@@ -78,7 +78,7 @@ def test_a_job_survives_its_server_and_runs_once(person):
     assert person.asks("show", "lasting")["attempt"] == 1
 
 
-def test_a_job_that_ends_while_no_server_is_there_is_not_lost(person):
+def test_job_ending_without_server_is_kept(person):
     script = person.script("import time\ntime.sleep(1)\nprint('done')\n")
     person.types("run", script, "--name", "alone", "--detach")
     person.waits_for(lambda: list(person.home.glob("jobs/*/1/worker-0/heartbeat.json")))
@@ -160,7 +160,7 @@ def _runtime_folder():
     return runtime_folder(os.environ)
 
 
-def test_a_retry_finds_what_the_lost_attempt_had_written(person):
+def test_retry_finds_what_lost_attempt_had_written(person):
     script = person.script(
         "import os, sys, time\n"
         "folder = sys.argv[1].split('=', 1)[1]\n"
@@ -198,7 +198,7 @@ def test_secrets_reach_the_script_and_nothing_else(person):
             try:
                 assert canary.encode() not in path.read_bytes(), path
             except OSError:
-                continue  # a socket, or rubbish that has gone meanwhile
+                continue  # a socket, or a folder that was removed meanwhile
 
 
 def test_values_reach_the_script_byte_for_byte(person):
@@ -210,7 +210,7 @@ def test_values_reach_the_script_byte_for_byte(person):
     assert ascii([f"--note={odd}", "--empty="]) in done.stdout
 
 
-def test_data_and_outputs_inside_the_code_directory_are_no_code(person):
+def test_data_and_outputs_inside_code_directory_are_no_code(person):
     person.script(
         "import os, sys\n"
         "print('code', sorted(os.listdir(os.path.dirname(os.path.abspath(__file__)))))\n"
@@ -225,7 +225,7 @@ def test_data_and_outputs_inside_the_code_directory_are_no_code(person):
     person.types("run", "code", *words)
 
     assert "code ['train.py']" in done.stdout
-    assert "left out of the code: data, out" in done.stderr
+    assert "inputs or outputs of the job: data, out" in done.stderr
     assert (person.folder / "code" / "out" / "model.txt").read_text() == "m"
 
 
@@ -241,7 +241,7 @@ def test_code_may_come_as_an_archive(person):
     assert done.stdout == "from an archive\n"
 
 
-def test_a_server_whose_socket_was_taken_away_is_replaced(person):
+def test_server_whose_socket_was_taken_away_is_replaced(person):
     """As when a logout removes the user's runtime directory."""
     script = person.script("import time\ntime.sleep(3)\nprint('done')\n")
     person.types("run", script, "--name", "lasting", "--detach")

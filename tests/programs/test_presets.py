@@ -5,9 +5,12 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from PIL import Image, ImageDraw
 
 from pages import Page
+
+SHARED_HOME = True
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "presets.md"
 
@@ -31,7 +34,8 @@ def draw(folder, kinds, each):
             picture.save(folder / kind / f"{number}.png")
 
 
-def test_the_commands_of_the_guide_train_fine_tune_and_evaluate(person):
+@pytest.mark.services
+def test_commands_of_guide_train_fine_tune_and_evaluate(person):
     draw(person.folder / "flowers", ("bar", "circle", "cross"), 50)
     draw(person.folder / "birds", ("circle", "cross"), 20)
     lines = [line for b in Page(GUIDE).blocks if b.kind == "sh" for line in b.text.splitlines()]
@@ -50,13 +54,13 @@ def test_the_commands_of_the_guide_train_fine_tune_and_evaluate(person):
     assert "was trained for 3 classes and there are 2: its classifier (logits) begins" in tuned
     assert "model.ckpt-5.index" in person.types("store", "ls", "obs://models/birds/").stdout
 
-    told = person.types(*evaluate).stdout
-    found = re.search(r"accuracy: ([0-9.]+)\t\[\d+ examples\]", told)
+    reported = person.types(*evaluate).stdout
+    found = re.search(r"accuracy: ([0-9.]+)\t\[\d+ examples\]", reported)
     assert found
     assert float(found[1]) > 0.8
 
 
-def test_what_is_wrong_with_the_data_is_the_cause_of_the_failure(person):
+def test_what_is_wrong_with_data_is_cause_of_failure(person):
     draw(person.folder / "loose", ("circle",), 1)
 
     done = person.types(

@@ -1,5 +1,7 @@
 """A raw session loop with a FileWriter: its steps and its curves, with no change to it."""
 
+SHARED_HOME = True
+
 SCRIPT = """
 import time
 
@@ -12,7 +14,8 @@ FLAGS = tf.app.flags.FLAGS
 weight = tf.Variable(4.0, name="weight")
 loss = tf.square(weight)
 global_step = tf.Variable(0, name="global_step", trainable=False)
-train = tf.train.GradientDescentOptimizer(0.01).minimize(loss, global_step=global_step)
+with tf.control_dependencies([loss]):  # else a run may show the loss before or after its update
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss, global_step=global_step)
 tf.summary.scalar("loss", loss)
 merged = tf.summary.merge_all()
 saver = tf.train.Saver()
@@ -46,7 +49,7 @@ def _points(person):
     return curve["points"]
 
 
-def test_a_loop_that_ends_after_so_many_steps_saves_and_has_its_curve(person):
+def test_limited_loop_saves_and_has_its_curve(person):
     done = _run(person, 10_000, "--max-steps", "30")
 
     assert "saved True" in done.stdout
@@ -60,7 +63,7 @@ def test_a_loop_that_ends_after_so_many_steps_saves_and_has_its_curve(person):
     assert last.split()[:3] == ["train", "loss", "16"]
 
 
-def test_a_job_that_failed_after_its_training_keeps_step_and_curve(person):
+def test_job_that_failed_after_its_training_keeps_step_and_curve(person):
     _run(person, 20, fails=True, code=5)
 
     job = person.asks("show", "mnist")
@@ -68,16 +71,16 @@ def test_a_job_that_failed_after_its_training_keeps_step_and_curve(person):
     assert len(_points(person)) == 20
 
 
-def test_step_and_curve_are_seen_while_the_job_runs(person):
-    person.env["DANLU_MIRROR_INTERVAL"] = "1"
-    _run(person, 10_000, "-p", "wait=true", "--detach")
+def test_step_and_curve_are_seen_while_job_runs(alone):
+    alone.env["DANLU_MIRROR_INTERVAL"] = "1"
+    _run(alone, 10_000, "-p", "wait=true", "--detach")
 
-    job = person.waits_for(lambda: _training(person), 60)
+    job = alone.waits_for(lambda: _training(alone), 240)
     assert job["steps"]["step"] >= 1
-    assert "step " in person.types("ls").stdout.splitlines()[1]
-    person.waits_for(lambda: person.asks("show", "mnist", "--curves")["curves"], 60)
-    person.types("stop", "mnist", "--wait")
-    assert len(_points(person)) > 1
+    assert "step " in alone.types("ls").stdout.splitlines()[1]
+    alone.waits_for(lambda: alone.asks("show", "mnist", "--curves")["curves"], 240)
+    alone.types("stop", "mnist", "--wait")
+    assert len(_points(alone)) > 1
 
 
 def _training(person):

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from danlu.taskdir.process import marked
-from danlu.testing.bench import eventually
-from danlu.testing.s3_server import serve
-from danlu.testing.s3_service import ACCESS, SECRET, SmallS3
+from contracts.executor import eventually
+from contracts.s3_server import ACCESS, SECRET, SmallS3, serve
+from danlu.taskdir.processes import task_pids
 from pages import ROOT, Page
 from ray_cluster import HEAD, SECOND, end_nodes_of, require_ray
 
@@ -88,7 +87,7 @@ def store():
 
 @pytest.fixture
 def site(person, store, tmp_path):
-    """Somebody with a store, and nothing of Ray running; it is all gone in the end."""
+    """A user with a store; everything of Ray is stopped at the end."""
     require_ray()
     person.env |= {
         "DANLU_S3_ENDPOINT": store.url,
@@ -107,7 +106,7 @@ def site(person, store, tmp_path):
     yield person
     person.types("down")
     for node in nodes:
-        node.kill()  # told to end, it would look for its head for half a minute
+        node.kill()  # on SIGTERM it would look for its head for half a minute
         node.wait()
     end_nodes_of(str(person.home))
 
@@ -121,7 +120,7 @@ def follow(site, line):
 
 
 def join(site, line):
-    """Let a second node join as the guide says."""
+    """Let a second node join as in the guide."""
     address = json.loads((site.home / "ray" / "head.json").read_text())["address"]
     words = shlex.split(re.sub(r"10\.0\.0\.5:6379", address, line))
     here = [f"--node-ip-address={SECOND}", "--num-cpus=2", "--block", "--disable-usage-stats"]
@@ -139,7 +138,7 @@ def nodes_of(site):
     return [node["host"] for node in site.asks("status")["capacity"]["nodes"]]
 
 
-def test_the_commands_of_the_guide_run_programs_on_two_nodes(site, store):
+def test_commands_of_guide_run_programs_on_two_nodes(site, store):
     lines = [
         line for block in GUIDE.blocks if block.kind == "sh" for line in block.text.split("\n")
     ]
@@ -150,17 +149,17 @@ def test_the_commands_of_the_guide_run_programs_on_two_nodes(site, store):
     (other,) = (line for line in lines if line.startswith("ray start"))
     status, run, down = (line for line in lines if line.startswith("danlu ") and line != up)
 
-    said = follow(site, up)
+    text = follow(site, up)
     join(site, other)
     eventually(lambda: nodes_of(site) == [HEAD, SECOND], within=90)
     site.types("store", "cp", "data.txt", "s3://bucket/data/x.txt")
 
-    assert "Ray cluster at 127.0.0.2:" in said.stderr
+    assert "Ray cluster at 127.0.0.2:" in text.stderr
     assert SECOND in follow(site, status).stdout
-    told = follow(site, run).stdout
+    reported = follow(site, run).stdout
     for line in ("I am worker 0 at", "I am ps 1 at", "data ['x.txt']", "step 20"):
-        assert line in told
-    hosts = set(re.findall(r"at (127\.0\.0\.[0-9]+):", told))
+        assert line in reported
+    hosts = set(re.findall(r"at (127\.0\.0\.[0-9]+):", reported))
     assert hosts == {HEAD, SECOND}
     assert store.buckets["bucket"]["out/step"].data == b"20"
     refused = site.types("run", "code", "--data-url", "ks3://bucket/data", "--nodes", "9", code=2)
@@ -170,14 +169,14 @@ def test_the_commands_of_the_guide_run_programs_on_two_nodes(site, store):
 
 
 @pytest.mark.long
-def test_a_killed_worker_costs_no_more_than_a_checkpoint(site, store):
+def test_killed_worker_costs_no_more_than_checkpoint(site, store):
     site.types("up", "--ray", "--port", "0")
     site.types("store", "cp", "data.txt", "s3://bucket/data/x.txt")
     (site.folder / "job.toml").write_text(JOB.replace("bucket/out", "bucket/again"))
     job = site.asks("submit", "job.toml")
     eventually(lambda: "again/step" in store.buckets["bucket"], within=90)
 
-    os.kill(next(marked(f"{job['id']}/1/worker-1")), signal.SIGKILL)
+    os.kill(next(task_pids(f"{job['id']}/1/worker-1")), signal.SIGKILL)
 
     eventually(lambda: (view := site.asks("show", job["id"]))["ended"] and view, within=90)
     view, log = site.asks("show", job["id"]), site.types("logs", job["id"]).stdout
@@ -189,7 +188,7 @@ def test_a_killed_worker_costs_no_more_than_a_checkpoint(site, store):
 
 
 @pytest.mark.long
-def test_a_job_goes_on_from_its_checkpoint_when_the_head_is_started_again(site, store):
+def test_job_resumes_after_restart_of_head(site, store):
     site.types("up", "--ray", "--port", "0")
     site.types("store", "cp", "data.txt", "s3://bucket/data/x.txt")
     (site.folder / "job.toml").write_text(JOB)

@@ -22,8 +22,8 @@ BIN = Path(sys.executable).parent
 FIRST, SECOND = "10.213.77.1", "10.213.77.2"
 STORE = """
 import sys, time
-from danlu.testing.s3_server import serve
-from danlu.testing.s3_service import SmallS3
+from contracts.s3_server import serve
+from contracts.s3_server import SmallS3
 with serve(SmallS3("bucket"), host=sys.argv[1]) as url:
     print(url, flush=True)
     time.sleep(3600)
@@ -126,7 +126,7 @@ def network(tmp_path):
     end_nodes_of(str(tmp_path / "home"))
 
 
-def test_tasks_of_a_job_find_each_other_over_the_network(network, tmp_path):
+def test_tasks_of_job_find_each_other_over_network(network, tmp_path):
     store = network.begin(0, sys.executable, "-c", STORE, FIRST, stdout=subprocess.PIPE)
     network.env |= {
         "DANLU_S3_ENDPOINT": store.stdout.readline().strip(),
@@ -137,21 +137,21 @@ def test_tasks_of_a_job_find_each_other_over_the_network(network, tmp_path):
         "DANLU_CPUS": "2",
     }
     (tmp_path / "train.py").write_text(TRAIN)
-    said = network.on(0, BIN / "danlu", "up", "--ray", "--host", FIRST, "--port", "0").stderr
-    (join,) = re.findall(r"ray start --address=\S+", said)
+    output = network.on(0, BIN / "danlu", "up", "--ray", "--host", FIRST, "--port", "0").stderr
+    (join,) = re.findall(r"ray start --address=\S+", output)
     token = tmp_path / "home" / "ray" / "token"
     auth = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
     _join(network, join.split()[1:], {**network.env, **auth}, tmp_path / "node.log")
 
-    told = network.on(
+    reported = network.on(
         0,
         *(BIN / "danlu", "run", tmp_path / "train.py", "--dialect", "dls", "--nodes", "2"),
         *("--train-url", "s3://bucket/out"),
     ).stdout
 
-    assert set(re.findall(r"at (\S+)", told)) >= {FIRST, SECOND}
+    assert set(re.findall(r"at (\S+)", reported)) >= {FIRST, SECOND}
     for worker in (0, 1):
-        assert f"worker {worker} has seen every ps" in told
+        assert f"worker {worker} has seen every ps" in reported
     _machines_have_names(network, tmp_path)
 
 
@@ -161,23 +161,23 @@ def _machines_have_names(network, tmp_path):
     shutil.copy(NAMED, tmp_path / "named" / "train.py")
     (tmp_path / "job.toml").write_text(NAMED_JOB)
 
-    told = network.on(0, BIN / "danlu", "submit", tmp_path / "job.toml", "--follow").stdout
+    reported = network.on(0, BIN / "danlu", "submit", tmp_path / "job.toml", "--follow").stdout
 
-    lines = re.findall(r"(algo-\d) to (algo-\d) I am (algo-\d) (\S+)", told)
+    lines = re.findall(r"(algo-\d) to (algo-\d) I am (algo-\d) (\S+)", reported)
     hosts = {name: address for _, name, _, address in lines}
-    assert set(hosts.values()) == {FIRST, SECOND}  # which has which, is Ray's to say
+    assert set(hosts.values()) == {FIRST, SECOND}  # Ray decides which has which
     expected = {(host, name, name, hosts[name]) for host in hosts for name in hosts}
     assert set(lines) == expected
 
 
-def _join(network, words, env, said):
+def _join(network, words, env, text):
     """Let the second machine join; Ray gives itself 30 seconds for that, which may be too few."""
     deadline = time.monotonic() + 240
     node = None
     while SECOND not in network.on(0, BIN / "danlu", "status").stdout:
-        assert time.monotonic() < deadline, said.read_text()
+        assert time.monotonic() < deadline, text.read_text()
         if node is None or node.poll() is not None:
-            with said.open("w") as log:
+            with text.open("w") as log:
                 command = [BIN / "ray", *words, "--num-cpus=2", "--block", "--disable-usage-stats"]
                 node = network.begin(1, *command, env=env, stdout=log, stderr=log)
         time.sleep(1)

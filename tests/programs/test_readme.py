@@ -1,4 +1,4 @@
-"""The job of the README, as somebody who follows it would run it."""
+"""The job of the README, as a reader runs it."""
 
 import re
 from pathlib import Path
@@ -18,6 +18,6 @@ def test_the_script_of_2017_learns(person):
     assert done.returncode == 0, done.stderr
     assert float(re.search(r"loss = ([0-9.]+)", done.stdout)[1]) < 1e-4
     assert "model.ckpt.index" in person.types(*store.split()).stdout
-    told = person.types(*show.split()).stdout
-    assert "xrange" in told
-    assert "tf.contrib.layers" in told
+    reported = person.types(*show.split()).stdout
+    assert "xrange" in reported
+    assert "tf.contrib.layers" in reported

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+SHARED_HOME = True
+
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 ARGS = """
@@ -39,11 +41,22 @@ def example(person, name):
     return person.folder / name
 
 
-def test_a_module_runs_as_main_in_its_packages_folder(person, package):
+def test_module_runs_as_main_in_its_packages_folder(person, package):
     done = person.types("run", "work", "--module", "trainer.task", "--", "--lr", "0.1", "a b", "")
 
     assert "args ['--lr', '0.1', 'a b', '']\n" in done.stdout
     assert "at /home/kdl/job True\n" in done.stdout
+    assert "main __main__ True trainer\n" in done.stdout
+
+
+def test_a_package_without_a_setup_is_run(person, package):
+    """The KDL manual makes a package of two files and prints no setup.py."""
+    (package / "setup.py").unlink()
+
+    done = person.types("run", "work", "--dialect", "kdl", "--", "--lr", "0.1")
+
+    assert "args ['--lr', '0.1']\n" in done.stdout
+    assert "at /home/kdl/job False\n" in done.stdout
     assert "main __main__ True trainer\n" in done.stdout
 
 
@@ -89,7 +102,7 @@ def test_the_example_of_kdl_trains(person):
     assert "Epoch: 200, loss: 0.00" in log
 
 
-def test_the_example_of_dls_trains_on_one_node_and_on_two(person):
+def test_example_of_dls_trains_on_one_node_and_on_two(person):
     folder = example(person, "dls")
 
     person.types("run", folder / "code", "--dialect", "dls", "--boot-file", "train.py",
@@ -104,16 +117,34 @@ def test_the_example_of_dls_trains_on_one_node_and_on_two(person):
     assert (folder / "log" / "model.json").exists()
 
 
-def test_a_script_without_data_is_told_so_by_an_empty_flag(person):
+def test_failing_setup_of_kdl_is_reported_and_module_runs(person, package):
+    """The manual calls setup.py without a look at its exit code."""
+    (package / "setup.py").write_text("raise SystemExit(3)\n")
+
+    done = person.types("run", package, "--dialect", "kdl")
+
+    assert "main __main__" in done.stdout
+    assert "the package (setup.py): left out: setup.py does not build" in done.stderr
+
+
+def test_module_with_name_that_cannot_be_imported(person, package):
+    (package / "setup.py").unlink()
+    (package / "trainer" / "2-input.py").write_text(ARGS)
+    words = ("--dialect", "kdl", "--module", "trainer.2-input")
+
+    assert "main __main__ True trainer" in person.types("run", package / "trainer", *words).stdout
+
+
+def test_script_without_data_is_reported_by_empty_flag(person):
     """MoXing manual, pitfall 2-4-3."""
     script = person.script("import sys\nprint('args', sys.argv[1:])\n")
 
     done = person.types("run", script, "--dialect", "dls", "-p", "my_flag=")
 
-    assert "args ['--data_url=', '--my_flag=']\n" in done.stdout
+    assert "args ['--data_url=', '--my_flag=', '--num_gpus=1']\n" in done.stdout
 
 
-def test_a_script_that_copies_with_moxing_gets_the_url(person):
+def test_script_that_copies_with_moxing_gets_url(person):
     script = person.script(
         "import sys\n"
         "print('args', sys.argv[1:])\n"
@@ -126,14 +157,48 @@ def test_a_script_that_copies_with_moxing_gets_the_url(person):
     words = ("run", script, "--data-url", "s3://bucket/data")
 
     found = person.types(*words)
-    told = person.types(*words, "--urls", "none")
+    reported = person.types(*words, "--urls", "none")
 
-    assert "args ['--data_url=s3://bucket/data']\n" in found.stdout
+    assert "args ['--data_url=s3://bucket/data/']\n" in found.stdout
     assert "passed as the URL s3://bucket/data: train.py:4 copies it" in found.stderr
-    assert "args ['--data_url=/home/ma-user/modelarts/inputs/data_url_0']\n" in told.stdout
+    assert "args ['--data_url=/home/ma-user/modelarts/inputs/data_url_0/']\n" in reported.stdout
 
 
-def test_an_output_begins_with_what_is_there_when_asked(person):
+# Many public scripts for ModelArts join as the first write does: folders ended with a slash there.
+JOINS = """
+import argparse, os
+import moxing as mox
+parser = argparse.ArgumentParser()
+parser.add_argument("--data_url")
+parser.add_argument("--train_url")
+args, unknown = parser.parse_known_args()
+print("data", mox.file.read(args.data_url))
+mox.file.write(args.train_url + "plus", "1")
+mox.file.write(args.train_url + "/slash", "1")
+mox.file.write(os.path.join(args.train_url, "joined"), "1")
+mox.file.copy_parallel(os.getcwd(), args.train_url + "/code")
+"""
+
+
+@pytest.mark.parametrize("urls", ["none", "all"])
+def test_modelarts_folders_end_with_a_slash(person, urls):
+    script = person.script(JOINS)
+    (person.folder / "a.csv").write_text("1,2")
+    person.types("store", "cp", person.folder / "a.csv", f"obs://joins/{urls}/a.csv")
+    data, out = f"obs://joins/{urls}/a.csv", f"obs://joins/{urls}-out"
+
+    words = ("--data-url", data, "--train-url", out, "--urls", urls, "--dialect", "modelarts")
+    done = person.types("run", script, *words)
+
+    assert "data 1,2" in done.stdout
+    assert "a.csv is one file: the script gets its path." in done.stderr
+    listed = person.types("store", "ls", "-r", out).stdout
+    assert [line.split()[-1] for line in listed.splitlines()] == [
+        *("code/train.py", "joined", "plus", "slash")
+    ]
+
+
+def test_output_begins_with_what_is_there_when_asked(person):
     script = person.script(
         "import argparse, os\n"
         "parser = argparse.ArgumentParser()\n"

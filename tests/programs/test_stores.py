@@ -86,18 +86,19 @@ def slope(person, uri):
 
 
 @pytest.mark.parametrize("dialect", ["dls", "modelarts"])
-def test_a_script_copies_its_data_and_its_model_with_moxing(person, data, dialect):
+def test_script_copies_its_data_and_its_model_with_moxing(person, data, dialect):
     person.types("store", "cp", data, "s3://bucket/flowers")
 
     done = person.types("run", person.script(COPIES), "--dialect", dialect,
                         "--data-url", "s3://bucket/flowers",
                         "--train-url", "s3://bucket/log")  # fmt: skip
 
-    assert "data s3://bucket/flowers\nthere ['model.json']\n" in done.stdout
+    slash = "/" if dialect == "modelarts" else ""  # as each service passed it
+    assert f"data s3://bucket/flowers{slash}\nthere ['model.json']\n" in done.stdout
     assert slope(person, "obs://bucket/log/model.json") == pytest.approx(3, abs=0.01)
 
 
-def test_a_script_copies_with_moxing_from_a_store_elsewhere(person, data, elsewhere):
+def test_script_copies_with_moxing_from_store_elsewhere(person, data, elsewhere):
     person.types("store", "sync", data, "obs://programs/in")
 
     done = person.types("run", person.script(COPIES), "--dialect", "dls",
@@ -109,7 +110,7 @@ def test_a_script_copies_with_moxing_from_a_store_elsewhere(person, data, elsewh
     assert not (person.home / "store" / "buckets" / "programs").exists()
 
 
-def test_channels_come_from_and_go_to_a_store_elsewhere(person, data, elsewhere):
+def test_channels_come_from_and_go_to_store_elsewhere(person, data, elsewhere):
     person.types("store", "sync", data, "obs://programs/in")
     words = ("run", person.script(READS), "--data-url", "obs://programs/in")
 
@@ -120,8 +121,8 @@ def test_channels_come_from_and_go_to_a_store_elsewhere(person, data, elsewhere)
     assert re.search(r"key \*\*\* http://127.0.0.1:\d+\n", first.stdout)
     assert re.search(r"\[danlu\] data_url: \S+ B, cached", second.stdout + second.stderr)
     for name in ("one", "two"):
-        told = person.types("store", "cat", f"obs://programs/{name}/names.txt").stdout
-        assert told == "part-0.csv,part-1.csv,part-2.csv"
+        reported = person.types("store", "cat", f"obs://programs/{name}/names.txt").stdout
+        assert reported == "part-0.csv,part-1.csv,part-2.csv"
 
 
 def test_tools_of_the_store_work_with_nothing_configured(person, elsewhere):
@@ -164,7 +165,7 @@ def test_the_program_of_kdls_manual_trains_on_ks3(person, request, service):
     assert "model/1/saved_model.pb" in names
 
 
-def test_keys_of_a_store_are_nowhere_to_be_read(person, data, elsewhere):
+def test_keys_of_store_are_nowhere_to_be_read(person, data, elsewhere):
     person.types("store", "sync", data, "obs://programs/in")
     script = person.script(READS.replace("print('key'", "print('key', dict(os.environ)"))
 

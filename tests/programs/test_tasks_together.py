@@ -17,7 +17,7 @@ while first and not Path(told["folder"], "go").exists():
     time.sleep(0.05)
 with socket.create_server(("127.0.0.1", port)):
     print("listens at", port, flush=True)
-    time.sleep(1 if told["job_name"] == "worker" else 600)
+    time.sleep(0 if told["job_name"] == "worker" and not first else 600)
 """
 
 
@@ -31,7 +31,7 @@ def begin(person, script, *more):
             for task in person.asks("show", "two")["plan"]}  # fmt: skip
 
 
-def test_a_port_that_a_stranger_takes_before_the_script_costs_one_attempt(person):
+def test_port_that_another_process_takes_before_script_costs_one_attempt(person):
     port = begin(person, BINDS)["ps1"]["place"]["port"]
 
     with socket.create_server(("127.0.0.1", port)):
@@ -45,18 +45,27 @@ def test_a_port_that_a_stranger_takes_before_the_script_costs_one_attempt(person
 
 
 SHOWS = """
-import json, os, sys
+import json, os, socket, sys, time
 
 told = dict(word[2:].split("=", 1) for word in sys.argv[1:])
 names = ("CUDA_VISIBLE_DEVICES", "DANLU_CARDS", "OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
 shown = {name: os.environ.get(name) for name in names}
 print(json.dumps({"task": told["job_name"] + told["task_index"], **shown}), flush=True)
+hosts = [each.rsplit(":", 1) for each in told["ps_hosts"].split(",")]
 if told["job_name"] == "ps":
-    __import__("time").sleep(600)
+    server = socket.create_server(("", int(hosts[int(told["task_index"])][1])))
+    time.sleep(600)
+for host, port in hosts:  # the job ends with its workers: not before the servers have printed
+    while True:
+        try:
+            socket.create_connection((host, int(port)), 5).close()
+            break
+        except OSError:
+            time.sleep(0.05)
 """
 
 
-def test_every_task_has_cards_and_threads_of_its_own(person):
+def test_each_task_has_its_own_gpus_and_threads(person):
     """Four cards, two for each node: the parameter servers have none."""
     person.env["DANLU_GPUS"] = "4,5,6,7"
     begin(person, SHOWS, "--gpus", "2", "-e", "OMP_NUM_THREADS=3")

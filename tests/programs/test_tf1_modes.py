@@ -2,6 +2,8 @@
 
 import pytest
 
+SHARED_HOME = True
+
 EAGER = """
 import tensorflow as tf
 
@@ -73,6 +75,7 @@ def test_a_script_of_tensorflow_2_gets_it_plain(person):
     assert "eager True slope 3.0\nloss falls True False\n" in done.stdout
 
 
+@pytest.mark.smoke
 def test_a_script_of_other_libraries_is_left_alone(person):
     torch = "class Tensor:\n    pass\n\ndef ones(size):\n    return [1.0] * size\n"
     person.script(torch, "torch.py")  # a stand-in: PyTorch is large
@@ -98,7 +101,8 @@ def test_processes_a_script_starts_see_tensorflow_1_too(person, words):
     assert "parent False 0\n" in done.stdout
 
 
-def test_a_failure_in_a_graph_is_told_in_one_line(person):
+@pytest.mark.smoke
+def test_failure_in_graph_is_reported_in_one_line(person):
     person.script(
         "import tensorflow as tf\n"
         "\n"
@@ -114,10 +118,10 @@ def test_a_failure_in_a_graph_is_told_in_one_line(person):
         "InvalidArgumentError: Matrix size-incompatible: In[0]: [1,2], In[1]: [3,2]; "
         "node 'MatMul' is made at train.py:4 (train.py:6, in <module>)\n"
     ) in done.stderr
-    assert "Cure: The sizes do not fit at train.py:4: " in done.stderr
+    assert "Fix: The sizes do not fit at train.py:4: " in done.stderr
 
 
-def test_a_checkpoint_of_another_model_is_told_with_both_shapes(person):
+def test_checkpoint_of_another_model_is_reported_with_both_shapes(person):
     person.script(
         "import argparse\n"
         "import tensorflow as tf\n"

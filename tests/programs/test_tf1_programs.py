@@ -36,13 +36,13 @@ def train(resident, name, *words):
 
 
 def number(pattern, log):
-    """Return the number a line of the log tells."""
+    """Return the number in a line of the log."""
     found = re.search(pattern, log)
     assert found, log
     return float(found[1])
 
 
-def test_a_package_of_kdl_trains_by_a_session_of_its_own(resident):
+def test_package_of_kdl_trains_by_session_of_its_own(resident):
     home = place(resident, "line")
     folders = {f"--{what}_path": home / what for what in ("checkpoint", "output", "model")}
     words = [word for pair in folders.items() for word in pair]
@@ -70,11 +70,24 @@ def test_a_package_of_kdl_trains_by_a_session_of_its_own(resident):
     ]
 
 
+def test_default_folders_of_kdl_are_made_where_module_is_started(resident):
+    code = resident.folder / "started here"
+    shutil.copytree(SOURCES / "line", code)
+
+    resident.types("python", "-m", "trainer.task", "--max_epochs", "50", cwd=code)
+
+    # The manual writes checkpoint_path + '/model.ckpt': a doubled slash with its own default.
+    assert (code / "checkpoint" / "model.ckpt-50.index").exists()
+    assert list((code / "tensorboard").rglob("events.out.tfevents.*"))
+    assert (code / "model" / "1" / "saved_model.pb").exists()
+
+
 def without_info(log):
-    """Take away what TensorFlow says of the script's own exports, as it did in 2019."""
+    """Remove TensorFlow's messages about the script's own exports."""
     return re.sub(r"^.*INFO:tensorflow:.*\n", "", log, flags=re.MULTILINE)
 
 
+@pytest.mark.smoke
 def test_the_tutorial_of_digits_trains(resident):
     data = write_digits(resident.folder / "mnist")
 
@@ -87,7 +100,37 @@ def test_the_tutorial_of_digits_trains(resident):
     assert list(out.glob("events.out.tfevents.*"))
 
 
-def test_an_estimator_of_ti_trains_and_serves_two_heads(resident):
+def test_second_job_exports_its_model_to_place_of_first(resident):
+    """SavedModelBuilder refuses a folder that exists; each job has an output of its own."""
+    code = resident.folder / "exports"
+    code.mkdir()
+    (code / "train.py").write_text(
+        "import os, sys\n"
+        "import tensorflow as tf\n"
+        "tf.flags.DEFINE_string('train_url', None, '')\n"
+        "tf.flags.DEFINE_integer('value', 0, '')\n"
+        "FLAGS = tf.flags.FLAGS\n"
+        "w = tf.Variable(float(FLAGS.value), name='w')\n"
+        "with tf.Session() as sess:\n"
+        "  sess.run(tf.global_variables_initializer())\n"
+        "  place = os.path.join(FLAGS.train_url, 'model')\n"
+        "  builder = tf.saved_model.builder.SavedModelBuilder(place)\n"
+        "  builder.add_meta_graph_and_variables(sess, [tf.saved_model.tag_constants.SERVING])\n"
+        "  builder.save()\n"
+        "  tf.train.Saver().save(sess, os.path.join(FLAGS.train_url, 'w.ckpt'))\n"
+        "print('value', tf.train.load_variable(FLAGS.train_url, 'w'))\n"
+    )
+    words = ["run", code / "train.py", "--train-url", "obs://exports/out"]
+
+    resident.types(*words, "--name", "export-1", "-p", "value=1")
+    again = resident.types(*words, "--name", "export-2", "-p", "value=2")
+
+    assert "value 2.0\n" in again.stdout
+    found = resident.asks("store", "ls", "-r", "obs://exports/out")["objects"]
+    assert "model/saved_model.pb" in [item["name"] for item in found]
+
+
+def test_estimator_of_ti_trains_and_serves_two_heads(resident):
     home = place(resident, "census")
     write_census(home / "train", 400, seed=0)
     write_census(home / "test", 120, seed=1)
@@ -131,7 +174,7 @@ def test_recurrent_cells_learn_a_wave(resident):
     assert number(r"test loss (\S+)", log) < 0.03
 
 
-def test_a_generator_and_its_critic_train_by_two_optimizers(resident):
+def test_generator_and_its_critic_train_by_two_optimizers(resident):
     log = train(resident, "gan")
 
     assert "variables: 4 and 4\n" in log
@@ -189,6 +232,7 @@ def test_a_package_of_python_2_trains(resident):
     assert files == {"trainer/reader.py", "trainer/task.py"}
 
 
+@pytest.mark.smoke
 def test_a_monitored_session_runs_its_hooks_and_saves(resident):
     log = train(resident, "monitored")
 

@@ -61,7 +61,7 @@ def model_of(person, uri):
         return {m.name: archive.extractfile(m).read() for m in archive if m.isfile()}
 
 
-def test_a_script_finds_its_channels_and_leaves_its_outputs(person):
+def test_script_finds_its_channels_and_leaves_its_outputs(person):
     person.script(TRAINS)
 
     log = submits(
@@ -85,7 +85,7 @@ def test_a_script_finds_its_channels_and_leaves_its_outputs(person):
     assert person.types("store", "cat", f"{output}/checkpoints/step-1").stdout == "c"
 
 
-def test_one_channel_without_a_name_is_training_and_a_name_is_made_up(person):
+def test_unnamed_channel_is_training(person):
     script = "import os\nprint(os.listdir(os.environ['TM_CHANNEL_TRAINING']))\n"
     person.script(script + "open('/opt/ml/model/w', 'w').close()\n")
     data = channel(person, "data")
@@ -126,7 +126,7 @@ def test_a_lost_attempt_goes_on_from_its_checkpoint(person):
     assert model == {"from-7": b""}
 
 
-def test_a_failure_leaves_its_reason_and_what_there_is_of_the_model(person):
+def test_failure_leaves_its_reason_and_what_there_is_of_model(person):
     person.script(
         "import atexit, os\n"
         "atexit.register(lambda: print('left:', open('/opt/ml/output/failure').read()))\n"
@@ -141,7 +141,7 @@ def test_a_failure_leaves_its_reason_and_what_there_is_of_the_model(person):
     assert model_of(person, "cos://bucket/out/fails/output/model.tar.gz") == {"half": b""}
 
 
-def test_without_a_model_there_is_no_archive_and_the_log_says_so(person):
+def test_without_model_there_is_no_archive_and_this_is_logged(person):
     person.script("print('nothing')\n")
 
     log = submits(person, "empty")
@@ -149,7 +149,7 @@ def test_without_a_model_there_is_no_archive_and_the_log_says_so(person):
     assert "[danlu] model: /opt/ml/model is empty, so there is no model.tar.gz\n" in log
 
 
-def test_every_instance_has_its_name_and_the_first_keeps_the_model(person):
+def test_every_instance_has_its_name_and_first_keeps_model(person):
     person.script(
         "import json, os\n"
         "host, hosts = os.environ['TM_CURRENT_HOST'], json.loads(os.environ['TM_HOSTS'])\n"
@@ -169,7 +169,7 @@ def test_every_instance_has_its_name_and_the_first_keeps_the_model(person):
     assert "algo-2/data/algo-2" in listed
 
 
-def test_instances_reach_each_other_by_name_and_may_all_listen_at_one_port(person):
+def test_instances_connect_by_name_on_one_port(person):
     person.script(NAMED.read_text())
 
     log = submits(person, "names", train_instance_count=2, cpus=0.5)

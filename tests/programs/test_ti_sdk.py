@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ti"
-BASE_ALONE = Path(__file__).parents[1] / "ti" / "base_alone.py"
+BASE_ALONE = Path(__file__).parents[1] / "ti" / "base_package_only.py"
 
 # The page's own program, with the full-width comma that stands in it.
 LAUNCHER = """\
@@ -40,7 +40,7 @@ print('went away from', training_job_name)
 line_estimator = TensorFlow.attach(training_job_name=training_job_name)
 print('the model is', line_estimator.model_data)
 """
-# TensorFlow 1, with what the page says a script has: paths, the number of GPUs, main.
+# TensorFlow 1, with what a script has by the page: paths, the number of GPUs, main.
 LINE = """\
 import argparse
 import csv
@@ -106,14 +106,14 @@ def begins(person, program, **streams):
             client.kill()
 
 
-def hears(client, line):
+def receives(client, line):
     """Read what a program prints up to a line, and return that."""
-    heard = []
+    received = []
     for text in client.stdout:
-        heard.append(text)
+        received.append(text)
         if text == line:
-            return heard
-    raise AssertionError(f"{line!r} was not printed, but: {heard}")
+            return received
+    raise AssertionError(f"{line!r} was not printed, but: {received}")
 
 
 def code(person, text, folder="code"):
@@ -135,7 +135,7 @@ def model_of(person, uri):
         return sorted(member.name for member in archive if member.isfile())
 
 
-def test_the_program_of_the_page_runs_with_its_full_width_comma(person):
+def test_program_of_page_runs_with_its_full_width_comma(person):
     """TI SDK, "Training TensorFlow models": construct, fit, leave, attach."""
     files(person, "points")
     (person.folder / "points" / "points.csv").write_text("1,3\n2,6\n-1,-3\n")
@@ -143,13 +143,13 @@ def test_the_program_of_the_page_runs_with_its_full_width_comma(person):
     code(person, LINE, "gpu/code")
     (person.folder / "launch.py").write_text(LAUNCHER, encoding="utf-8")
 
-    said = person.types("python", "launch.py").stdout
+    output = person.types("python", "launch.py").stdout
 
-    assert said.count("version 1.14.0 gpus 0\nslope 3.00\n") == 2
-    assert "this machine has no GPU: the job runs on CPU" in said
-    name = re.search(r"went away from (.+)\n", said)[1]
+    assert output.count("version 1.14.0 gpus 0\nslope 3.00\n") == 2
+    assert "this machine has no GPU: the job runs on CPU" in output
+    name = re.search(r"went away from (.+)\n", output)[1]
     uri = f"cos://bucket/models/{name}/output"
-    assert said.endswith(f"the model is {uri}/model.tar.gz\n")
+    assert output.endswith(f"the model is {uri}/model.tar.gz\n")
     assert "model.ckpt-200.index" in model_of(person, f"{uri}/model.tar.gz")
     assert person.types("store", "cat", f"{uri}/data/done").stdout == "yes"
     # Python itself knows no such comma, and the file is as it was.
@@ -182,14 +182,14 @@ def test_a_script_for_tensorflow_2_with_two_channels(person):
         files(person, channel)
         (person.folder / channel / "x.csv").write_text(text)
 
-    said = launches(
+    message = launches(
         person,
         "from ti.tensorflow import Tensorflow\n"
         "it = Tensorflow(entry_point='train.py', source_dir='code', framework_version='2.0.0')\n"
         "it.fit({'train': 'train', 'test': 'test'}, job_name='second')\n",
     )
 
-    assert "version 2.0.0 eager True error 0.000\n" in said
+    assert "version 2.0.0 eager True error 0.000\n" in message
     assert "1/saved_model.pb" in model_of(person, "cos://danlu-ti/second/output/model.tar.gz")
 
 
@@ -197,13 +197,13 @@ def test_the_first_fit_starts_a_server(person):
     code(person, "print('trained')\n")
     assert not person.asks("status")["running"]
 
-    said = launches(
+    text = launches(
         person,
         "from ti.tensorflow import TensorFlow\n"
         "TensorFlow(entry_point='train.py', source_dir='code').fit()\n",
     )
 
-    assert "trained\n" in said
+    assert "trained\n" in text
     assert person.asks("status")["running"]
 
 
@@ -220,7 +220,7 @@ def test_two_instances_are_two_tasks_with_names(person):
         "print('I am', config['current_host'], 'of', hosts)\n",
     )
 
-    said = launches(
+    message = launches(
         person,
         "from ti.tensorflow import TensorFlow\n"
         "it = TensorFlow(entry_point='train.py', source_dir='code', instance_count=2,\n"
@@ -230,8 +230,8 @@ def test_two_instances_are_two_tasks_with_names(person):
 
     for number in (1, 2):
         text = f"[worker-{number - 1}] I am algo-{number} of ['algo-1', 'algo-2']\n"
-        assert text in said
-        assert re.search(rf"both: \[worker-{number - 1}\] queued .* run ", said)
+        assert text in message
+        assert re.search(rf"both: \[worker-{number - 1}\] queued .* run ", message)
 
 
 def test_a_parameter_server_serves_master_and_worker(person):
@@ -258,7 +258,7 @@ def test_a_parameter_server_serves_master_and_worker(person):
         "print('done as', task['type'], 'variables on', total.device)\n",
     )
 
-    said = launches(
+    text = launches(
         person,
         "from ti.tensorflow import TensorFlow\n"
         "it = TensorFlow(entry_point='train.py', source_dir='code', framework_version='1.14',\n"
@@ -268,11 +268,11 @@ def test_a_parameter_server_serves_master_and_worker(person):
     )
 
     for role in ("[worker-0] done as master", "[worker-1] done as worker"):
-        assert f"{role} variables on /job:ps/task:0" in said
-    assert "[ps-0] done" not in said
+        assert f"{role} variables on /job:ps/task:0" in text
+    assert "[ps-0] done" not in text
 
 
-SAYS = """\
+PROGRAM = """\
 import os, time
 for number in range(100):
     print('line', number, flush=True)
@@ -285,28 +285,28 @@ open(os.environ['TM_MODEL_DIR'] + '/weights', 'w').close()
 
 def test_attach_goes_on_after_client_and_server_were_killed(person):
     gate = person.folder / "gate"
-    code(person, SAYS.format(gate=str(gate)))
+    code(person, PROGRAM.format(gate=str(gate)))
     program = (
         "from ti.tensorflow import TensorFlow\n"
         "TensorFlow(entry_point='train.py', source_dir='code').fit(job_name='orphan')\n"
     )
     with begins(person, program, stdout=subprocess.PIPE) as client:
-        assert "line 1\n" in hears(client, "line 2\n")
+        assert "line 1\n" in receives(client, "line 2\n")
         client.kill()
     person.kills_server()
     gate.touch()
-    said = launches(
+    text = launches(
         person,
         "from ti.tensorflow import TensorFlow\n"
         "found = TensorFlow.attach(training_job_name='orphan')\n"
         "print('then', found.latest_training_job.status, found.model_data)\n",
     )
 
-    assert [line for line in said.splitlines() if line.startswith("line")] == [
+    assert [line for line in text.splitlines() if line.startswith("line")] == [
         f"line {number}" for number in range(100)
     ]
     uri = "cos://danlu-ti/orphan/output/model.tar.gz"
-    assert f"then Completed {uri}\n" in said
+    assert f"then Completed {uri}\n" in text
     assert model_of(person, uri) == ["weights"]
 
 
@@ -318,26 +318,27 @@ def test_an_interrupt_detaches_and_the_job_goes_on(person):
     )
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with begins(person, program, **pipes) as client:
-        hears(client, "begun\n")
+        receives(client, "begun\n")
         client.send_signal(signal.SIGINT)
-        said, told = client.communicate(timeout=60)
+        output, reported = client.communicate(timeout=60)
 
-    assert "attach(training_job_name='left')" in said
-    assert told.rstrip().endswith("KeyboardInterrupt")
+    assert "attach(training_job_name='left')" in output
+    assert reported.rstrip().endswith("KeyboardInterrupt")
     assert person.asks("show", "left")["state"] == "running"
 
 
-def test_a_failing_script_ends_the_program_with_its_own_traceback(person):
+@pytest.mark.smoke
+def test_failing_script_ends_program_with_its_own_traceback(person):
     code(person, "def load(path):\n    return open(path)\n\nload('/opt/ml/input/data/none')\n")
 
-    said = launches(
+    text = launches(
         person,
         "from ti.tensorflow import TensorFlow\n"
         "TensorFlow(entry_point='train.py', source_dir='code').fit()\n",
         code=1,
     )
 
-    last = said[said.index("ti.exceptions.TrainingFailed: ") :]
+    last = text[text.index("ti.exceptions.TrainingFailed: ") :]
     assert '  File "train.py", line 2, in load\n    return open(path)\n' in last
     assert "FileNotFoundError: " in last
     assert "Next: danlu " in last
@@ -364,11 +365,11 @@ with open(env['SM_MODEL_DIR'] + '/weights', 'w') as file:
 """
 
 
-def test_a_script_that_knows_sagemaker_alone_finds_all_it_looks_for(person):
+def test_script_that_knows_sagemaker_alone_finds_all_it_looks_for(person):
     code(person, ONLY_SM)
     files(person, "points", x="7")
 
-    said = launches(
+    text = launches(
         person,
         "from ti.tensorflow import TensorFlow\n"
         "given = {'b': 1, 'lr': 0.5}\n"
@@ -376,7 +377,7 @@ def test_a_script_that_knows_sagemaker_alone_finds_all_it_looks_for(person):
         "it.fit({'train': 'points'}, job_name='twin')\n",
     )
 
-    assert '["train"] {"b":1,"lr":0.5} 0.5 algo-1\ndata 7\n' in said
+    assert '["train"] {"b":1,"lr":0.5} 0.5 algo-1\ndata 7\n' in text
     assert model_of(person, "cos://danlu-ti/twin/output/model.tar.gz") == ["weights"]
 
 
@@ -390,10 +391,11 @@ print('parsed', vars(parser.parse_args()))
 """
 
 
-def test_a_strict_parser_is_given_nothing_it_does_not_know(person):
+@pytest.mark.smoke
+def test_strict_parser_is_given_nothing_it_does_not_know(person):
     code(person, STRICT)
 
-    said = launches(
+    text = launches(
         person,
         "from ti.tensorflow import TensorFlow\n"
         "given = {'learning-rate': 1e-4, 'layers': [8, 4], 'verbose': '', 'ti_ours': 1}\n"
@@ -402,7 +404,7 @@ def test_a_strict_parser_is_given_nothing_it_does_not_know(person):
     )
 
     parsed = {"learning_rate": 0.0001, "layers": "[8, 4]", "verbose": True}
-    assert f"parsed {parsed}\n" in said
+    assert f"parsed {parsed}\n" in text
 
 
 REMOTE = """\
@@ -424,7 +426,7 @@ except InvalidArguments as error:
 
 @pytest.fixture
 def elsewhere(person, tmp_path):
-    """A server of somebody else's, and what it takes to reach it."""
+    """A server of another user, and the settings to reach it."""
     up = person.asks("up", "--port", "0")
     return {"DANLU_SERVER": up["url"], "DANLU_TOKEN": up["token"]}
 
@@ -445,10 +447,10 @@ def test_a_server_elsewhere_is_sent_code_and_data(person, elsewhere, tmp_path):
     (person.folder / "points" / "round").symlink_to(person.folder / "points")
     own = {"DANLU_HOME": str(tmp_path / "another home")}
 
-    said = launches(person, REMOTE, env={**own, **elsewhere}, before=[BASE_ALONE])
+    text = launches(person, REMOTE, env={**own, **elsewhere}, before=[BASE_ALONE])
 
-    assert "TRAIN ['.hidden.pyc', 'linked/y', 'x']\nONE ['x']\n" in said
-    assert "refused output_path: 'here' is on this machine" in said
+    assert "TRAIN ['.hidden.pyc', 'linked/y', 'x']\nONE ['x']\n" in text
+    assert "refused output_path: 'here' is on this machine" in text
     assert not (tmp_path / "another home").exists()
     again = subprocess.run(
         [sys.executable, "launch.py", *elsewhere.values()],
@@ -460,11 +462,12 @@ def test_a_server_elsewhere_is_sent_code_and_data(person, elsewhere, tmp_path):
     assert "ONE ['x']\n" in again.stdout, again.stderr
 
 
-def test_a_wrong_token_is_told_in_one_sentence(person, elsewhere, tmp_path):
+@pytest.mark.smoke
+def test_a_wrong_token_is_reported_in_one_line(person, elsewhere, tmp_path):
     code(person, "print('never')\n")
     own = {"DANLU_HOME": str(tmp_path / "another home"), "DANLU_TOKEN": "wrong"}
 
-    said = launches(
+    text = launches(
         person,
         "from ti.tensorflow import TensorFlow\n"
         "TensorFlow(entry_point='train.py', source_dir='code').fit()\n",
@@ -472,7 +475,7 @@ def test_a_wrong_token_is_told_in_one_sentence(person, elsewhere, tmp_path):
         code=1,
     )
 
-    assert "danlu.errors.NotAllowed: " in said
+    assert "danlu.errors.NotAllowed: " in text
 
 
 CURVES = """\
@@ -498,7 +501,7 @@ def test_tensorboard_shows_the_curves_and_ends_with_fit(person):
     code(person, CURVES.format(gate=str(gate)))
     person.env["DANLU_MIRROR_INTERVAL"] = "0.5"
 
-    said = launches(
+    text = launches(
         person,
         "import json, threading, time, urllib.request\n"
         "from ti.tensorflow import TensorFlow, board\n"
@@ -526,9 +529,9 @@ def test_tensorboard_shows_the_curves_and_ends_with_fit(person):
         "    print('and has ended')\n",
     )
 
-    assert re.search(r"TensorBoard: http://127\.0\.0\.1:\d+/\n", said)
-    assert "TensorBoard has checkpoints/logs [0, 1, 2]\n" in said
-    assert said.endswith("and has ended\n")
+    assert re.search(r"TensorBoard: http://127\.0\.0\.1:\d+/\n", text)
+    assert "TensorBoard has checkpoints/logs [0, 1, 2]\n" in text
+    assert text.endswith("and has ended\n")
 
 
 def test_the_notebook_of_the_example_runs(person):
@@ -539,15 +542,15 @@ def test_the_notebook_of_the_example_runs(person):
     assert not [cell for cell in cells if re.search(r"^\s*[%!]", cell, re.MULTILINE)]
     program = "import os\nos.chdir('example')\n" + "\n".join(cells)
 
-    said = launches(person, program)
+    text = launches(person, program)
 
-    assert re.search(r"^test accuracy 0\.[89]|^test accuracy 1", said, re.MULTILINE)
-    assert "Completed" in said
+    assert re.search(r"^test accuracy 0\.[89]|^test accuracy 1", text, re.MULTILINE)
+    assert "Completed" in text
 
 
 def test_on_a_terminal_one_line_moves(person):
     gate = person.folder / "gate"
-    code(person, SAYS.format(gate=str(gate)))
+    code(person, PROGRAM.format(gate=str(gate)))
     program = (
         "from ti.tensorflow import TensorFlow\n"
         "TensorFlow(entry_point='train.py', source_dir='code').fit(job_name='moving')\n"
@@ -557,7 +560,7 @@ def test_on_a_terminal_one_line_moves(person):
         os.close(terminal)
         with open(screen, "rb", buffering=0) as shown:
             seen = b""
-            while not re.search(rb"moving: run \d+\.\d s", seen):
+            while not re.search(rb"moving: run +\d+\.\d s", seen):
                 seen += shown.read(4096)
             gate.touch()
             assert client.wait(60) == 0

@@ -1,8 +1,10 @@
-"""Old code through the real command line: chosen, repaired, told, cut short."""
+"""Old code through the real command line: version, repairs, report, step limit."""
 
 import json
 
 import pytest
+
+SHARED_HOME = True
 
 OLD_MODULE = 'import tensorflow as tf\n\ndef build(x):\n    print "building"\n    return x * 2\n'
 OLD = """
@@ -31,15 +33,16 @@ def old(person):
     return person
 
 
-def test_a_job_of_old_code_runs_and_tells_what_it_needed(old):
+@pytest.mark.smoke
+def test_job_of_old_code_runs_and_reports_what_it_needed(old):
     done = old.types("run", "code", "--boot-file", "train.py", "--name", "old")
 
     assert "version 1.15.5 weight 0.500" in done.stdout
     assert "building" in done.stdout
     assert "tensorflow: 1.15.5: train.py:6 uses tf.train.get_or_create_global_step." in done.stderr
-    told = old.asks("show", "old", "--translation")
-    assert ("model.py", 4) in [(note["file"], note["line"]) for note in told["repaired"]]
-    assert (told["tensorflow"], told["ended"]) == ("1.15.5", True)
+    reported = old.asks("show", "old", "--translation")
+    assert ("model.py", 4) in [(note["file"], note["line"]) for note in reported["repaired"]]
+    assert (reported["tensorflow"], reported["ended"]) == ("1.15.5", True)
     shown = old.types("show", "old", "--translation").stdout
     assert shown.startswith("TensorFlow  1.15.5\n\nRepaired\n  model.py:4  ")
 
@@ -47,11 +50,12 @@ def test_a_job_of_old_code_runs_and_tells_what_it_needed(old):
 def test_a_rehearsal_ends_after_three_steps(old):
     done = old.types("run", "code", "--boot-file", "train.py", "--rehearse")
 
-    assert "A rehearsal: training ends after 3 steps." in done.stderr
+    assert "max_steps: training ends after 3 steps." in done.stderr
     assert "weight 3.225" in done.stdout
 
 
-def test_a_dry_run_shows_what_the_script_will_see(old):
+@pytest.mark.smoke
+def test_dry_run_shows_what_script_will_see(old):
     done = old.types("run", "code", "--dry-run", "--max-steps", "5", "--framework-version", "1.8")
 
     assert "DANLU_TENSORFLOW=1.8.0" in done.stdout
@@ -62,7 +66,7 @@ def test_a_dry_run_shows_what_the_script_will_see(old):
 @pytest.mark.parametrize(
     ("asked", "seen"), [("1.14", "sees 1.14.0 True"), ("2.0.0", "sees 2.0.0 False")]
 )
-def test_a_ti_job_sees_the_version_it_asks_for(person, asked, seen):
+def test_ti_job_sees_version_it_asks_for(person, asked, seen):
     person.script(VERSION)
 
     done = person.types(
@@ -72,7 +76,7 @@ def test_a_ti_job_sees_the_version_it_asks_for(person, asked, seen):
     assert seen in done.stdout
 
 
-def test_a_variable_of_the_users_own_wins_over_the_quiet_one(person):
+def test_variable_of_users_own_wins_over_quiet_one(person):
     person.script("import os\nprint('level', os.environ['TF_CPP_MIN_LOG_LEVEL'])")
     words = ["run", "code", "--framework-version", "1.14"]
 
@@ -80,7 +84,7 @@ def test_a_variable_of_the_users_own_wins_over_the_quiet_one(person):
     assert "level 0" in person.types(*words, "-e", "TF_CPP_MIN_LOG_LEVEL=0").stdout
 
 
-def test_a_launcher_gives_what_it_starts_the_tensorflow_of_the_code_around_it(person):
+def test_launcher_gives_what_it_starts_tensorflow_of_code_around_it(person):
     person.script("import tensorflow as tf\nprint('sees', tf.__version__)\ntf.placeholder")
     person.script(
         "import subprocess, sys\nsubprocess.check_call([sys.executable, 'train.py'])", "go.py"
@@ -91,7 +95,7 @@ def test_a_launcher_gives_what_it_starts_the_tensorflow_of_the_code_around_it(pe
     assert "sees 1.15.5" in done.stdout
 
 
-def test_code_runs_in_the_terminal_as_in_a_job(old):
+def test_code_runs_in_terminal_as_in_job(old):
     done = old.types("python", "code/train.py")
 
     assert "version 1.15.5 weight 0.500" in done.stdout
@@ -106,7 +110,7 @@ def test_old_code_is_checked_before_anything_runs(old):
     assert not found["fails"]
 
 
-def test_a_name_that_is_gone_is_told_by_the_check_and_by_the_job(person):
+def test_removed_name_is_reported_by_check_and_job(person):
     person.script("import tensorflow as tf\n\ntf.contrib.boosted_trees.estimator\n")
 
     checked = person.types("check", "code", code=1)

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from contracts.records import a_job
 from danlu.records.sql import open_records
-from danlu.testing.jobs import a_job
 
 WRITER = Path(__file__).with_name("writer.py")
 
 
 @pytest.mark.parametrize("rounds", [5, pytest.param(200, marks=[pytest.mark.long])])
 @pytest.mark.timeout(600)
-def test_no_acknowledged_write_is_lost_when_the_writer_is_killed(tmp_path, rounds):
+def test_no_acknowledged_write_is_lost_when_writer_is_killed(tmp_path, rounds):
     seed = random.randrange(1 << 32)
     print(f"seed={seed}")
     chance = random.Random(seed)
@@ -36,16 +36,16 @@ def test_no_acknowledged_write_is_lost_when_the_writer_is_killed(tmp_path, round
 
 
 def killed_writer(path, label, lines):
-    """Run a writer, kill it after so many acknowledgements, return all it could say."""
+    """Run a writer, kill it after so many acknowledgements, return its output."""
     writer = subprocess.Popen(
         [sys.executable, str(WRITER), str(path), label], stdout=subprocess.PIPE, text=True
     )
     with writer:
-        said = [writer.stdout.readline() for _ in range(lines)]
+        output = [writer.stdout.readline() for _ in range(lines)]
         writer.kill()
-        said += writer.stdout.readlines()
+        output += writer.stdout.readlines()
     assert writer.returncode == -9
-    return [line for line in said if line.endswith("\n")]
+    return [line for line in output if line.endswith("\n")]
 
 
 def check(path, tokens, versions):
@@ -55,11 +55,11 @@ def check(path, tokens, versions):
     there = {job.id: job for job in records.page(limit=100_000)}
     assert set(tokens.values()) <= set(there)
     assert all(there[job_id].version >= version for job_id, version in versions.items())
-    # A client that heard no answer repeats its token: the same job, or its first and only one.
+    # A client without a response repeats its token: the same job, or its first and only one.
     last = list(tokens)[-1]
-    unheard = f"{last.rpartition('-')[0]}-{int(last.rpartition('-')[2]) + 1}"
-    tokens[unheard] = records.add(a_job(unheard), unheard).id
+    missed = f"{last.rpartition('-')[0]}-{int(last.rpartition('-')[2]) + 1}"
+    tokens[missed] = records.add(a_job(missed), missed).id
     names = Counter(job.name for job in records.page(limit=100_000))
-    assert names[unheard] == 1
+    assert names[missed] == 1
     assert records.add(a_job("again"), last).id == tokens[last]
     records.close()

@@ -1,4 +1,4 @@
-"""Records in a real PostgreSQL server: the contract, and what is told when it does not answer."""
+"""Records in a real PostgreSQL server: the contract, and the errors when it does not answer."""
 
 import subprocess
 import sys
@@ -12,10 +12,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 import danlu.records.postgres
+from contracts.records import a_job
 from danlu.errors import Refused, Unavailable
 from danlu.records.schema import Schema, metadata
 from danlu.records.sql import open_records
-from danlu.testing.jobs import a_job
 from postgres import PASSWORD
 from seaweed import _free_ports
 from stored_records import StoredRecords
@@ -27,12 +27,12 @@ class TestPostgresRecords(StoredRecords):
         return database
 
 
-def all_said(caught):
+def all_messages(caught):
     """What a log would show of an error: itself and everything it came from."""
     return "".join(traceback.format_exception(caught.value)) + repr(caught.value.to_wire())
 
 
-def test_a_wrong_password_is_told_and_not_shown(postgres):
+def test_a_wrong_password_is_reported_and_not_shown(postgres):
     wrong = "-".join(["wrong", "canary"])  # a traceback shows this line
 
     with pytest.raises(Refused, match="password authentication failed") as caught:
@@ -40,7 +40,7 @@ def test_a_wrong_password_is_told_and_not_shown(postgres):
 
     assert "127.0.0.1" in caught.value.message
     assert "records_url" in caught.value.hint
-    assert "wrong-canary" not in all_said(caught)
+    assert "wrong-canary" not in all_messages(caught)
 
 
 def test_a_server_that_is_not_there_is_unavailable(postgres):
@@ -51,10 +51,10 @@ def test_a_server_that_is_not_there_is_unavailable(postgres):
         open_records(url)
 
     assert "\n" not in caught.value.message
-    assert PASSWORD not in all_said(caught)
+    assert PASSWORD not in all_messages(caught)
 
 
-def test_a_database_that_is_not_there_is_told_with_its_cure(postgres):
+def test_database_that_is_not_there_is_reported_with_hint(postgres):
     with pytest.raises(Refused, match='database "nowhere" does not exist') as caught:
         open_records(postgres.url("nowhere"))
 
@@ -71,11 +71,11 @@ def test_a_database_that_is_not_there_is_told_with_its_cure(postgres):
     ],
 )
 def test_a_url_that_cannot_be_read_is_refused(url):
-    with pytest.raises(Refused, match="not a URL PostgreSQL understands") as caught:
+    with pytest.raises(Refused, match="PostgreSQL cannot parse records_url") as caught:
         open_records(url)
 
-    assert "y@z" not in all_said(caught)
-    assert "y%CA" not in all_said(caught)
+    assert "y@z" not in all_messages(caught)
+    assert "y%CA" not in all_messages(caught)
     assert "%40" in caught.value.hint
 
 
@@ -86,7 +86,7 @@ def test_an_old_server_is_refused(database, monkeypatch):
         open_records(database)
 
 
-def test_a_missing_driver_is_told_with_its_cure(database, monkeypatch):
+def test_a_missing_driver_is_reported_with_a_hint(database, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
 
     with pytest.raises(Refused, match="driver cannot be loaded") as caught:
@@ -95,20 +95,20 @@ def test_a_missing_driver_is_told_with_its_cure(database, monkeypatch):
     assert "pip install 'danlu[postgres]'" in caught.value.hint
 
 
-def test_a_user_who_may_not_make_tables_is_told(postgres, database):
+def test_missing_permission_to_create_tables_is_reported(postgres, database):
     name = database.rpartition("/")[2]
-    postgres.say("DROP ROLE IF EXISTS guest")
-    postgres.say(f"CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}'")
+    postgres.execute("DROP ROLE IF EXISTS guest")
+    postgres.execute(f"CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}'")
 
     with pytest.raises(Refused, match="permission denied for schema public") as caught:
         open_records(postgres.url(name).replace("//postgres:", "//guest:"))
 
     assert "OWNER" in caught.value.hint
-    postgres.say("DROP ROLE guest")
+    postgres.execute("DROP ROLE guest")
 
 
 def test_the_database_of_another_program_is_refused(postgres, database):
-    postgres.say("CREATE TABLE cookies (name text)", database.rpartition("/")[2])
+    postgres.execute("CREATE TABLE cookies (name text)", database.rpartition("/")[2])
 
     with pytest.raises(Refused, match="of another program: it holds cookies"):
         open_records(database)
@@ -116,13 +116,14 @@ def test_the_database_of_another_program_is_refused(postgres, database):
 
 def test_a_newer_database_is_refused(postgres, database):
     open_records(database).close()
-    postgres.say("UPDATE alembic_version SET version_num = '9999'", database.rpartition("/")[2])
+    postgres.execute("UPDATE alembic_version SET version_num = '9999'", database.rpartition("/")[2])
 
     with pytest.raises(Refused, match="was written by a newer Danlu"):
         open_records(database)
 
 
-def test_the_tables_of_the_program_are_those_of_the_migrations(database):
+@pytest.mark.smoke
+def test_tables_of_program_are_those_of_migrations(database):
     records = open_records(database)
 
     with records._database.reading() as connection:
@@ -144,8 +145,8 @@ def test_what_the_first_revision_left_is_upgraded(database):
     records.close()
 
 
-def test_a_lease_that_ends_while_its_renewal_waits_is_not_renewed(database):
-    """Who reads it meanwhile, to write under a right of its own, has taken the server for gone."""
+def test_lease_that_ends_while_its_renewal_waits_is_not_renewed(database):
+    """Another writer reads it meanwhile and has taken the server for gone."""
     waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     records = open_records(database)
     lease = records.take("a-server", 0.5)
@@ -169,7 +170,6 @@ def test_a_lease_that_ends_while_its_renewal_waits_is_not_renewed(database):
 FIRST = """
 import logging, sys
 from danlu.records.sql import open_records
-from danlu.testing.jobs import a_job
 
 logging.basicConfig(level=logging.WARNING, format="%(message)s")
 print("ready", flush=True)
@@ -178,7 +178,7 @@ open_records(sys.argv[1]).close()
 """
 
 
-def test_of_servers_that_come_first_together_one_makes_the_tables(database):
+def test_of_servers_that_come_first_together_one_makes_tables(database):
     starters = [
         subprocess.Popen(
             [sys.executable, "-c", FIRST, database],
@@ -194,11 +194,11 @@ def test_of_servers_that_come_first_together_one_makes_the_tables(database):
     for starter in starters:
         starter.stdin.write("\n")
         starter.stdin.flush()
-    said = [starter.communicate(timeout=60)[1] for starter in starters]
+    output = [starter.communicate(timeout=60)[1] for starter in starters]
 
-    assert [starter.returncode for starter in starters] == [0, 0, 0], said
-    assert "".join(said).count("upgrade database=") == 1
-    assert PASSWORD not in "".join(said)
+    assert [starter.returncode for starter in starters] == [0, 0, 0], output
+    assert "".join(output).count("upgrade database=") == 1
+    assert PASSWORD not in "".join(output)
 
 
 def test_a_current_database_is_opened_without_alembic(database):
@@ -219,7 +219,7 @@ def test_a_server_that_was_restarted_is_found_again(postgres, database):
         for ask in (records.living, lambda: records.save(job), lambda: records.get("mnist")):
             with pytest.raises(Unavailable, match="does not answer") as caught:
                 ask()
-            assert PASSWORD not in all_said(caught)
+            assert PASSWORD not in all_messages(caught)
     finally:
         postgres.start()
 
@@ -228,9 +228,9 @@ def test_a_server_that_was_restarted_is_found_again(postgres, database):
     records.close()
 
 
-def test_a_writer_that_stands_still_does_not_keep_the_others_for_long(database):
-    patient, other = open_records(database), open_records(database, patience=0.3)
-    slow = open_records(database, patience=0.3)
+def test_writer_that_stands_still_does_not_keep_others_for_long(database):
+    patient, other = open_records(database), open_records(database, timeout=0.3)
+    slow = open_records(database, timeout=0.3)
 
     def stand_still_while_others_add():
         with slow._database.writing(new=True) as connection:

@@ -4,15 +4,16 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from sqlalchemy import event
 
+from contracts.records import a_job
 from danlu.errors import Unavailable
 from danlu.job.state import JobState
 from danlu.records.schema import jobs
 from danlu.records.sql import _columns, _page, open_records
-from danlu.testing.jobs import a_job
 from stored_records import StoredRecords
 
 
@@ -29,7 +30,7 @@ class TestSqlRecords(StoredRecords):
 
 @pytest.fixture
 def records(path):
-    found = open_records(path, patience=0.2)
+    found = open_records(path, timeout=0.2)
     yield found
     found.close()
 
@@ -42,7 +43,7 @@ def test_only_the_owner_may_read_the_files(records, path):
     assert modes == {0o600}
 
 
-def test_a_locked_database_is_unavailable_for_writers_and_open_to_readers(records, path):
+def test_locked_database_is_unavailable_for_writers_and_open_to_readers(records, path):
     job = records.add(a_job("mnist"))
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -62,7 +63,7 @@ def test_a_locked_database_is_unavailable_for_writers_and_open_to_readers(record
     assert [found.name for found in records.page()] == ["other", "mnist"]
 
 
-def test_a_writer_does_not_wait_for_ever_for_another_thread(records):
+def test_writer_does_not_wait_for_ever_for_another_thread(records):
     inside, done = threading.Event(), threading.Event()
 
     def hold():
@@ -95,20 +96,20 @@ def test_an_error_inside_a_transaction_leaves_nothing(records):
     assert records.page() == ()
 
 
-def test_a_new_job_is_synced_to_disk_and_a_change_left_to_the_log(records):
-    """NORMAL may lose the last changes with the power; agents tell them again, but no new job."""
-    said = []
+def test_new_job_is_synced_to_disk(records):
+    """NORMAL may lose the last changes with the power; agents report them again, but no new job."""
+    text = []
     event.listen(
-        records._database.engine, "before_cursor_execute", lambda *about: said.append(about[2])
+        records._database.engine, "before_cursor_execute", lambda *about: text.append(about[2])
     )
 
     job = records.add(a_job("mnist"))
-    added = said[:2]
-    said.clear()
+    added = text[:2]
+    text.clear()
     records.save(job)
 
     assert added == ["PRAGMA synchronous = FULL", "BEGIN IMMEDIATE"]
-    assert said[:2] == ["PRAGMA synchronous = NORMAL", "BEGIN IMMEDIATE"]
+    assert text[:2] == ["PRAGMA synchronous = NORMAL", "BEGIN IMMEDIATE"]
     with records._database.writing(new=True) as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
@@ -124,14 +125,14 @@ def test_closed_records_are_unavailable(records):
         records.add(a_job("mnist"))
 
 
-def test_a_directory_that_cannot_be_made_is_told(tmp_path):
+def test_a_directory_that_cannot_be_made_is_reported(tmp_path):
     (tmp_path / "home").write_text("a file")
 
     with pytest.raises(Unavailable, match=r"danlu\.db does not answer: .*home"):
         open_records(tmp_path / "home" / "danlu.db")
 
 
-def test_a_broken_file_is_told(tmp_path):
+def test_a_broken_file_is_reported(tmp_path):
     path = tmp_path / "danlu.db"
     path.write_bytes(b"no database at all, but long enough to look like one" * 100)
 
@@ -146,7 +147,7 @@ import resource, sys
 from pathlib import Path
 from danlu.errors import Unavailable
 from danlu.records.sql import open_records
-from danlu.testing.jobs import a_job
+from contracts.records import a_job
 
 records = open_records(Path(sys.argv[1]))
 first = records.add(a_job("first"))
@@ -167,10 +168,14 @@ records.close()
 """
 
 
-def test_a_full_disk_is_unavailable_until_there_is_room_again(path):
+def test_full_disk_is_unavailable_until_there_is_room_again(path):
     """Every write past a size fails, as on a full disk; then it is lifted in the same process."""
     ran = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", FULL_DISK, path],
+        cwd=Path(__file__).parents[1],  # python -c imports from where it is started
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
     assert ran.returncode == 0, ran.stderr
@@ -200,7 +205,7 @@ def test_a_page_is_chosen_without_reading_documents(records, states, name, befor
     assert "COVERING INDEX" in steps[-1]
 
 
-def test_the_living_are_parsed_again_only_when_they_changed(records):
+def test_living_are_parsed_again_only_when_they_changed(records):
     waiting = records.add(a_job("waiting"))
     (before,) = records.living()
 

@@ -16,10 +16,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 import danlu.records
+from contracts.records import a_job
 from danlu.errors import Refused, Unavailable
 from danlu.records.schema import Schema, metadata
 from danlu.records.sql import open_records
-from danlu.testing.jobs import a_job
 
 HEAD = Schema().head
 AFTER = f"{int(HEAD) + 1:04d}"
@@ -88,7 +88,7 @@ def columns_of(path):
         return [row[1] for row in connection.execute("PRAGMA table_info(jobs)")]
 
 
-def test_the_tables_of_the_program_are_those_of_the_migrations(path):
+def test_tables_of_program_are_those_of_migrations(path):
     migrated(path)
 
     engine = create_engine(f"sqlite:///{path}")
@@ -161,14 +161,15 @@ def test_a_new_database_needs_no_copy(path):
     assert [file.name for file in path.parent.iterdir()] == ["danlu.db"]
 
 
-def test_the_copy_holds_what_is_still_in_the_log(path, tmp_path):
+def test_copy_holds_what_is_still_in_log(path, tmp_path):
     """A server that was killed leaves its last writes in the write-ahead log."""
     script = (
         "import os, sys; from pathlib import Path; from danlu.records.sql import open_records;"
-        "from danlu.testing.jobs import a_job;"
+        "from contracts.records import a_job;"
         "records = open_records(Path(sys.argv[1])); records.add(a_job('mnist')); os._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", script, str(path)], check=True, timeout=60)
+    folder = Path(__file__).parents[1]  # python -c imports from where it is started
+    subprocess.run([sys.executable, "-c", script, path], check=True, timeout=60, cwd=folder)
     assert (tmp_path / "danlu.db-wal").stat().st_size > 0
 
     open_records(path, schema=following(tmp_path / "next")).close()
@@ -178,7 +179,7 @@ def test_the_copy_holds_what_is_still_in_the_log(path, tmp_path):
     again.close()
 
 
-def test_a_migration_that_fails_leaves_the_database_as_it_was(path, tmp_path):
+def test_migration_that_fails_leaves_database_as_it_was(path, tmp_path):
     job = filled(path)
     broken = following(tmp_path / "next", fault="raise ZeroDivisionError")
 
@@ -222,12 +223,12 @@ def test_an_empty_file_is_a_new_database(path):
     assert filled(path).name == "mnist"
 
 
-def test_an_upgrade_waits_for_whoever_holds_the_database(path, tmp_path):
+def test_upgrade_waits_for_the_database_lock(path, tmp_path):
     filled(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(Unavailable, match="locked"):
-            open_records(path, patience=0.1, schema=following(tmp_path / "next"))
+            open_records(path, timeout=0.1, schema=following(tmp_path / "next"))
 
     assert revision_of(path) == HEAD
 

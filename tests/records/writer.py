@@ -1,4 +1,4 @@
-"""Writes jobs until it is killed, and says of each write that it was acknowledged.
+"""Writes jobs until it is killed, and prints each acknowledged write.
 
 Lines: ``added <token> <id>`` and ``saved <id> <version>``.
 """

@@ -1,4 +1,4 @@
-"""What is told of code before it runs."""
+"""The report about code before it runs."""
 
 import json
 
@@ -32,7 +32,7 @@ def test_code_that_needs_nothing(task, check):
     }
 
 
-def test_repairs_are_told_with_their_lines(task, check):
+def test_repairs_are_reported_with_their_lines(task, check):
     task.write("a/old.py", "x = 7 / 2\nprint x\n")
     task.write("wide.py", "f = max\nx = f（1，2）\n")
 
@@ -43,7 +43,7 @@ def test_repairs_are_told_with_their_lines(task, check):
     ]
 
 
-def test_a_syntax_error_is_told_with_the_keyword_that_was_meant(task, check):
+def test_syntax_error_is_reported_with_keyword_that_was_meant(task, check):
     task.write("bad.py", "def f():\n    reutrn 3\n")
 
     found = check()
@@ -117,7 +117,7 @@ def test_names_of_tensorflow_1_are_asked_of_tensorflow(task, check):
     assert "tf.contrib.framework.get_or_create_global_step" in found["mapped"][2][2]
 
 
-def test_a_script_of_tensorflow_2_is_asked_of_tensorflow_2(task, check):
+def test_script_of_tensorflow_2_is_asked_of_tensorflow_2(task, check):
     task.write("train.py", "import tensorflow as tf\ntf.Variable(1)\ntf.placeholder(tf.float32)\n")
 
     found = check(DANLU_TENSORFLOW="2.15.0")

@@ -1,6 +1,6 @@
 """What is kept of TensorFlow's long messages; real ones are in tests/service."""
 
-from danlu_runtime.graph_errors import brief
+from danlu_runtime.reports.failure import brief
 
 SEVERAL = """Graph execution error:
 
@@ -35,14 +35,14 @@ def place(file, line):
     return f"{file.removeprefix('/code/')}:{line}" if file.startswith("/code/") else ""
 
 
-def test_of_several_errors_the_first_is_told_with_the_users_innermost_line():
+def test_of_several_errors_first_is_reported_with_users_innermost_line():
     assert brief(SEVERAL, place) == (
         "Matrix size-incompatible: In[0]: [2,2], In[1]: [3,2]; "
         "node 'layer/MatMul' is made at model.py:9"
     )
 
 
-def test_a_function_of_a_pipeline_is_told_without_the_pipeline():
+def test_function_of_pipeline_is_reported_without_pipeline():
     text = (
         "Graph execution error:\n\nError in user-defined function passed to ParallelMapDatasetV2:2 "
         "transformation with iterator: Iterator::Root::Prefetch::ParallelMapV2: a.jpg is none\n"
@@ -52,11 +52,11 @@ def test_a_function_of_a_pipeline_is_told_without_the_pipeline():
     assert brief(text, place) == "a.jpg is none"
 
 
-def test_a_node_of_a_library_alone_has_no_place():
+def test_node_of_library_alone_has_no_place():
     assert brief(SEVERAL, lambda file, line: "").endswith("In[1]: [3,2]")
 
 
-def test_a_variable_that_is_made_twice_is_told_with_its_first_line():
+def test_duplicate_variable_is_reported_with_first_line():
     assert brief(TWICE, place) == (
         "Variable a already exists, disallowed. Did you mean reuse=True?; it was made at model.py:3"
     )

@@ -12,7 +12,7 @@ import pytest
 
 import danlu_runtime
 from danlu.job.status import Frame
-from danlu.taskdir.box import FAILURE, LAUNCH, Box, Launch
+from danlu.taskdir.exchange_dir import FAILURE, LAUNCH, ExchangeDir, Launch
 
 LAUNCHER = Path(danlu_runtime.__file__).with_name("launch.py")
 
@@ -21,7 +21,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.code = folder / "code, 代码"
         self.code.mkdir()
-        self.box = Box(folder / "box")
+        self.box = ExchangeDir(folder / "box")
 
     def write(self, name: str, text: str) -> Path:
         path = self.code / name
@@ -49,7 +49,7 @@ def stage(tmp_path):
     return Stage(tmp_path)
 
 
-def test_a_script_is_main_with_its_arguments_and_path(stage):
+def test_script_is_main_with_its_arguments_and_path(stage):
     done = stage.run(
         "import sys, json\nprint(json.dumps([__name__, __file__, sys.argv, sys.path[:2],"
         " sys.modules['__main__'].__dict__ is globals(), __package__, __spec__]))",
@@ -81,17 +81,17 @@ def test_a_module_is_run_as_python_does(stage):
     assert done.stdout == "__main__ trainer net ['--x=1']\n"
 
 
-def test_nothing_of_the_standard_library_is_loaded_that_a_script_may_shadow(stage):
+def test_nothing_of_standard_library_is_loaded_that_script_may_shadow(stage):
     show = "import sys\nprint(*sys.modules)"
     bare = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
     done = stage.run(show)
 
     more = {name.split(".")[0] for name in set(done.stdout.split()) - set(bare.stdout.split())}
-    # Those built into Python, and its scanner of JSON, nobody shadows.
+    # Those built into Python, and its JSON scanner, cannot be shadowed.
     assert more - set(sys.builtin_module_names) <= {"danlu", "danlu_runtime", "__future__", "_json"}
 
 
-def test_a_module_of_the_users_own_comes_before_one_of_pythons(stage):
+def test_module_of_users_own_comes_before_one_of_pythons(stage):
     stage.write("secrets.py", "KEY = 'mine'")
     stage.write("json.py", "KEY = 'mine'")
     stage.write("dataclasses.py", "broken = ")
@@ -138,6 +138,15 @@ def test_a_traceback_looks_as_pythons_own(stage):
 
     assert done.stderr == plain.stderr
     assert done.returncode == plain.returncode == 1
+
+
+def test_a_misspelt_name_has_pythons_own_suggestion(stage):
+    """The MoXing manual prints `os.enrivon.pop` in pitfall 2-3-1."""
+    done = stage.run("import os\nos.enrivon.pop('http_proxy')\n")
+
+    assert done.returncode == 1
+    assert "has no attribute 'enrivon'. Did you mean: 'environ'?" in done.stderr
+    assert stage.box.failure().frames[-1].line == 2
 
 
 def test_frames_are_the_users_own_only(stage):
@@ -228,7 +237,7 @@ def test_atexit_and_threads_are_waited_for(stage):
     assert done.returncode == 1
 
 
-def test_a_forked_process_does_not_speak_for_the_script(stage):
+def test_forked_process_does_not_speak_for_script(stage):
     done = stage.run("import os\nif os.fork() == 0:\n    raise ValueError\nos.wait()")
 
     assert done.returncode == 0
@@ -251,7 +260,7 @@ def test_a_forked_process_does_not_speak_for_the_script(stage):
         ("ValueError('x')", False, ""),
     ],
 )
-def test_memory_and_disk_are_told_from_other_failures(stage, raising, memory, disk):
+def test_memory_and_disk_are_distinguished_from_other_failures(stage, raising, memory, disk):
     stage.run(f"raise {raising}")
 
     failure = stage.box.failure()
@@ -293,9 +302,9 @@ def test_a_script_that_is_not_there(stage):
     assert "launch.py" not in done.stderr
 
 
-def test_the_names_here_and_in_the_box_are_the_same():
+def test_names_here_and_in_box_are_same():
     """The launcher reads the box without importing it: nothing else holds the two together."""
-    source = LAUNCHER.with_name("program.py").read_text()
+    source = (LAUNCHER.parent / "start" / "program.py").read_text()
 
     assert all(f'launch["{field.name}"]' in source for field in dataclasses.fields(Launch))
     assert f'"{LAUNCH}"' in source

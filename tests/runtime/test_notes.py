@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from danlu_runtime import notes
+from danlu_runtime.reports import notes
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def report(tmp_path, monkeypatch):
     return tmp_path / "translation.jsonl"
 
 
-def test_a_note_is_a_line_of_the_report_and_told_once(report, capsys):
+def test_note_is_reported_and_logged_once(report, capsys):
     for _ in range(2):
         notes.note("repaired", "， read as ,", f"{report.parent}/code/a/train.py", 3)
 
@@ -30,7 +30,7 @@ def test_a_note_is_a_line_of_the_report_and_told_once(report, capsys):
     assert capsys.readouterr().err == "[danlu] a/train.py:3: ， read as ,\n"
 
 
-def test_the_same_text_at_another_line_is_another_note(report):
+def test_same_text_at_another_line_is_another_note(report):
     notes.note("mapped", "x", "a.py", 1)
     notes.note("mapped", "x", "a.py", 2)
 
@@ -52,7 +52,7 @@ def test_a_process_that_comes_later_does_not_repeat(report, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_without_a_box_it_is_told_all_the_same(monkeypatch, report, capsys):
+def test_note_is_logged_without_exchange_directory(monkeypatch, report, capsys):
     monkeypatch.delenv("DANLU_BOX")
 
     notes.note("repaired", "x")
@@ -61,15 +61,15 @@ def test_without_a_box_it_is_told_all_the_same(monkeypatch, report, capsys):
     assert not report.exists()
 
 
-def test_a_kind_nobody_knows_is_refused(report):
+def test_unknown_kind_is_refused(report):
     with pytest.raises(ValueError, match="'fixed'"):
         notes.note("fixed", "x")
 
 
-def test_the_caller_is_the_innermost_line_of_the_users(task):
+def test_caller_is_innermost_line_of_users(task):
     out = task.run(
         """
-        from danlu_runtime import notes
+        from danlu_runtime.reports import notes
         def f():
             return (lambda: notes.caller())()
         print(f())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu_runtime.paths import translate
+from danlu_runtime.start.paths import translate
 
 MAPPED = {"/cache": "/w/root/cache", "/opt/ml": "/w/root/opt/ml"}
 
@@ -33,7 +33,7 @@ def test_translation(path, real):
     assert translate(path, MAPPED) == real
 
 
-def test_what_is_no_path_is_left_to_the_real_function():
+def test_what_is_no_path_is_left_to_real_function():
     thing = object()
 
     assert translate(thing, MAPPED) is thing
@@ -41,7 +41,7 @@ def test_what_is_no_path_is_left_to_the_real_function():
 
 SCRIPT = """
 import sys
-from danlu_runtime import paths
+from danlu_runtime.start import paths
 paths.install({"/cache": sys.argv[1]})
 import glob, io, os, pathlib, shutil, tempfile
 

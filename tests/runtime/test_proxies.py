@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from danlu_runtime.proxies import bypass
+from danlu_runtime.cluster import bypass
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def kept(monkeypatch):
     return after
 
 
-def test_a_cluster_and_this_machine_are_kept_from_the_proxy(kept):
+def test_cluster_and_this_machine_are_kept_from_proxy(kept):
     assert kept(http_proxy="http://proxy:3128") == {
         "no_proxy": "",
         "no_grpc_proxy": "localhost,127.0.0.1,10.0.0.1,node",

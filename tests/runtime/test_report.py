@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import danlu_runtime
-from danlu.taskdir.box import Box, Launch
+from danlu.taskdir.exchange_dir import ExchangeDir, Launch
 
 LAUNCHER = Path(danlu_runtime.__file__).with_name("launch.py")
 
@@ -21,7 +21,7 @@ def report_of(tmp_path):
         code.mkdir()
         report.mkdir()
         (code / "train.py").write_text(script)
-        box = Box(tmp_path / "box")
+        box = ExchangeDir(tmp_path / "box")
         launch = Launch(str(code / "train.py"), (str(report),), False, (), str(code))
         box.write_launch(Launch(**{**vars(launch), "report": str(report)}))
         subprocess.run([sys.executable, LAUNCHER, box.folder], check=False, cwd=code)
@@ -35,7 +35,7 @@ def test_a_good_end_leaves_the_word_success(report_of, script):
     assert report_of(script) == {"success": "success"}
 
 
-def test_a_failure_leaves_its_reason_first_and_then_what_led_to_it(report_of):
+def test_failure_report_begins_with_its_reason(report_of):
     (name, text), *_ = report_of("def f():\n    raise ValueError('bad rate')\nf()\n").items()
 
     assert name == "failure"
@@ -48,7 +48,7 @@ def test_a_failure_leaves_its_reason_first_and_then_what_led_to_it(report_of):
     ("leaving", "reason"),
     [("7", "The script ended with exit code 7."), ("'no data'", "no data")],
 )
-def test_a_script_that_leaves_with_an_error_has_failed(report_of, leaving, reason):
+def test_script_that_leaves_with_error_has_failed(report_of, leaving, reason):
     assert report_of(f"import sys; sys.exit({leaving})") == {"failure": reason}
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from danlu.agent.environment import STARTUP
+from danlu.agent.script.environment import STARTUP
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_packages_are_found_last_and_we_are_not_seen(python):
     assert path.index(str(python.packages)) > site
 
 
-def test_a_package_cannot_take_the_place_of_the_runtimes(python):
+def test_package_cannot_take_place_of_runtimes(python):
     for name in ("enum", "click", "mine"):
         (python.packages / f"{name}.py").write_text("replaced = True\n")
 
@@ -58,7 +58,7 @@ def test_path_files_of_packages_are_read(python, tmp_path):
     assert python("import far; print('found')") == "found"
 
 
-def test_a_module_of_the_same_name_is_not_lost(python, tmp_path):
+def test_module_of_same_name_is_not_lost(python, tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own/sitecustomize.py").write_text("print('theirs too')\n")
 

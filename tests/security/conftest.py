@@ -11,20 +11,20 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(1, str(Path(__file__).parents[1] / "server"))
 
-from treasure import Treasure
+from canary_files import Treasure
 
+from contracts.fake_executor import ClockworkExecutor
 from danlu.records.sql import open_records
 from danlu.server.app import create_app
 from danlu.server.guard import Auth
-from danlu.service.build import Platform
-from danlu.service.ending import Ending
-from danlu.service.jobs import Service
-from danlu.service.keys import SecretFiles
-from danlu.service.supervisor import Supervisor
+from danlu.service.jobs.cleanup import JobCleanup
+from danlu.service.jobs.secrets import SecretFiles
+from danlu.service.jobs.supervisor import Supervisor
+from danlu.service.platform import Platform
+from danlu.service.service import Service
 from danlu.settings import Secret, Settings, load
+from danlu.storage.folders import remove_tree
 from danlu.storage.locate import Stores
-from danlu.storage.removal import remove
-from danlu.testing.clockwork import ClockworkExecutor
 
 TOKEN = "a-token-for-tests"
 
@@ -52,7 +52,7 @@ def platform(settings: Settings, treasure: Treasure) -> Iterator[Platform]:
     records = open_records(settings.database)
     secrets = SecretFiles(settings.home / "secrets")
     executor = ClockworkExecutor(settings.jobs)
-    ending = Ending(records, executor, secrets, settings)
+    ending = JobCleanup(records, executor, secrets, settings)
     supervisor = Supervisor(records, executor, settings, secrets, ending)
     service = Service(records, executor, settings, secrets, wake=lambda: None)
     with contextlib.closing(records):
@@ -69,7 +69,7 @@ def tidy(tmp_path: Path) -> Iterator[Path]:
     """A folder whose trees are so deep that pytest itself would fall over them at its end."""
     yield tmp_path
     for path in tmp_path.iterdir():
-        remove(path)
+        remove_tree(path)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from requests_of import ALGORITHM, request_of
-from sending import as_json, send
-from tests.storage.packing import (
+from raw_requests import as_json, send
+from sample_requests import ALGORITHM, request_of
+from tests.storage.sample_archives import (
     bomb_tar_gz,
     bomb_zip,
     header,
@@ -24,13 +24,12 @@ from tests.storage.packing import (
     zipped,
 )
 
-from danlu.cli.code import Code
-from danlu.cli.sight import look
+from danlu.cli.code import Code, read_code
 from danlu.errors import DanluError
-from danlu.storage.archive import Limits
+from danlu.storage.archive import ArchiveLimits
 from danlu.storage.cache import ContentCache
+from danlu.storage.folders import remove_tree
 from danlu.storage.locate import Stores, code_uri
-from danlu.storage.removal import remove
 
 JSON = (("content-type", "application/json"),)
 MiB = 1 << 20
@@ -89,7 +88,7 @@ HARMFUL = {
     "text.zip": lambda: b"PK but no archive",
 }  # fmt: skip
 HARMLESS = {
-    # Two files on this disk; where case does not count nobody unpacks a job.
+    # Two files on this disk; no job is unpacked on a disk that ignores case.
     "case.tar.gz": lambda: tar_gz({**GOOD, "Model.py": b"1", "model.py": b"2"}),
     "setuid.tar.gz": lambda: _setuid(),
     "nested.zip": lambda: zipped({**GOOD, "inner.zip": nested(3)}),
@@ -108,7 +107,7 @@ def _setuid() -> bytes:
 @pytest.fixture
 def cache(tmp_path: Path):
     yield ContentCache(tmp_path / "cache", limit=1 << 30)
-    remove(tmp_path / "cache")
+    remove_tree(tmp_path / "cache")
 
 
 def answered(app, *request, body: bytes, headers=()) -> str:
@@ -123,15 +122,15 @@ def test_an_upload_that_means_harm_is_refused(app, settings, treasure, name):
     data = HARMFUL[name]()
     treasure.look()
 
-    told = answered(app, "PUT", f"/v1/code/{hashlib.sha256(data).hexdigest()}", body=data)
+    reported = answered(app, "PUT", f"/v1/code/{hashlib.sha256(data).hexdigest()}", body=data)
 
-    assert "archive" in told
+    assert "archive" in reported
     assert treasure.changes() == []
     assert os.listdir(settings.store / "code") == ["readme.txt"]
 
 
 @pytest.mark.parametrize("name", HARMFUL)
-def test_code_in_a_bucket_that_means_harm_is_refused(app, put, treasure, name):
+def test_code_in_bucket_that_means_harm_is_refused(app, put, treasure, name):
     uri = f"obs://bucket/packed/{name}"
     put(uri, HARMFUL[name]())
     treasure.look()
@@ -139,9 +138,9 @@ def test_code_in_a_bucket_that_means_harm_is_refused(app, put, treasure, name):
     defined = {"name": "algo", "definition": {**ALGORITHM, "code": uri}}
 
     for path, body in (("/v1/plan", {"request": asked}), ("/v1/algorithms", defined)):
-        told = answered(app, "POST", path, body=as_json(body), headers=JSON)
-        assert "code: " in told
-        assert "rchive" in told
+        reported = answered(app, "POST", path, body=as_json(body), headers=JSON)
+        assert "code: " in reported
+        assert "rchive" in reported
 
     assert treasure.changes() == []
 
@@ -154,7 +153,7 @@ def test_an_agent_unpacks_nothing_that_means_harm(cache, settings, treasure, nam
     treasure.look()
 
     with pytest.raises(DanluError, match="rchive"):
-        cache.archive(location, "job", Limits(2 * MiB, 500))
+        cache.archive(location, "job", ArchiveLimits(2 * MiB, 500))
 
     assert _files(cache.root) == []
     cache_changes = [path for path in treasure.changes() if str(cache.root) not in path]
@@ -162,14 +161,14 @@ def test_an_agent_unpacks_nothing_that_means_harm(cache, settings, treasure, nam
 
 
 @pytest.mark.parametrize("name", HARMFUL)
-def test_the_command_line_looks_into_nothing_that_means_harm(tmp_path, name):
+def test_command_line_looks_into_nothing_that_means_harm(tmp_path, name):
     (tmp_path / name).write_bytes(HARMFUL[name]())
     if name.startswith(("bomb", "many", "nested")):
         return  # within what one may have at home: seen, and refused when it is sent
 
-    seen = look(Code(str(tmp_path / name), "", packed=True))
+    seen = read_code(Code(str(tmp_path / name), "", packed=True))
 
-    assert not seen.names
+    assert not seen.names  # unlike those of an archive that is in order, below
     assert os.listdir(tmp_path) == [name]
 
 
@@ -179,24 +178,36 @@ def test_what_only_looks_harmful_comes_out_as_ordinary_files(cache, settings, tr
     location = Stores.of(settings).at(code_uri(hashlib.sha256(data).hexdigest()))
     location.storage.write(location.key, data)
 
-    tree = cache.archive(location, "job", Limits(2 * MiB, 500))
+    tree = cache.archive(location, "job", ArchiveLimits(2 * MiB, 500))
 
-    for path in _files(tree.path):
+    files = _files(tree.path)
+    assert "train.py" in {path.name for path in files}
+    for path in files:
         found = path.lstat()
         assert stat.S_ISREG(found.st_mode)
         assert stat.S_IMODE(found.st_mode) in (0o444, 0o555)
         assert found.st_uid == os.geteuid()
 
 
+@pytest.mark.parametrize("pack", [tar_gz, zipped])
+def test_command_line_looks_into_what_is_in_order(tmp_path, pack):
+    name = {tar_gz: "code.tar.gz", zipped: "code.zip"}[pack]
+    (tmp_path / name).write_bytes(pack(GOOD))
+
+    seen = read_code(Code(str(tmp_path / name), "", packed=True))
+
+    assert seen.texts == {"train.py": "print(1)"}
+
+
 MEASURED = """
 import resource, sys
 from pathlib import Path
 from danlu.cli.code import Code
-from danlu.cli.sight import look
+from danlu.cli.code import read_code
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-look(Code(sys.argv[1], "", packed=True))
+read_code(Code(sys.argv[1], "", packed=True))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 

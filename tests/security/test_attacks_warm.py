@@ -3,12 +3,12 @@
 import os
 
 import pytest
-from house import heard
+from running_platform import received
 from test_attacks import ATTEMPTS, END, PROCESSES, READS, WRITES, furnish
 from test_machine import MACHINE
 from tests.agent.conftest import bench_at as bench_at
-from tests.agent.test_warm import WARM, Home, plan
-from tests.agent.test_warm import home as home
+from tests.agent.test_warm_client import WARM, Home, plan
+from tests.agent.test_warm_client import home as home
 
 from danlu.job.state import Reason
 
@@ -20,7 +20,7 @@ from danlu.job.state import Reason
     [READS, PROCESSES, WRITES, MACHINE],
     ids=["read", "reach", "write", "machine"],
 )
-def test_a_fork_of_a_waiting_process_is_as_closed_in(home: Home, attempts: str) -> None:
+def test_fork_of_waiting_process_is_as_closed_in(home: Home, attempts: str) -> None:
     bench = home.bench()
     furnish(bench)
     others = f"{home.pid},{os.getpid()}"
@@ -31,4 +31,4 @@ def test_a_fork_of_a_waiting_process_is_as_closed_in(home: Home, attempts: str) 
 
     assert WARM in bench.log(files)
     assert outcome.reason is Reason.DONE, bench.log(files)
-    assert heard(bench.log(files)) == []
+    assert received(bench.log(files)) == []

@@ -6,13 +6,13 @@ import random
 import shlex
 
 import pytest
-from house import House, heard
-from requests_of import request_of
+from running_platform import House, received
+from sample_requests import request_of
 
+from contracts.fake_executor import ClockworkExecutor
 from danlu import dialects
+from danlu.dialects.planning import with_runtime
 from danlu.job.plan import Place
-from danlu.service.planning import with_runtime
-from danlu.testing.clockwork import ClockworkExecutor
 from ti.tensorflow import TensorFlow
 
 NASTY = (
@@ -55,10 +55,10 @@ def code(house):
 
 
 def hexed(*words: str) -> list[str]:
-    return [told(word.encode()) for word in words]
+    return [shown(word.encode()) for word in words]
 
 
-def told(data: bytes) -> str:
+def shown(data: bytes) -> str:
     return data.hex() if len(data) < 2000 else hashlib.sha256(data).hexdigest()
 
 
@@ -96,13 +96,14 @@ def test_over_rest_every_byte_reaches_the_script(house, code, dialect):
 
     ended = house.run(asked)
 
-    found = heard(house.log(ended))
+    found = received(house.log(ended))
     before = list(NASTY) if words else []
-    own = hexed("--data_url=") if dialect == "dls" else []  # the service names it always
-    assert found["argv"] == [*own, *hexed(*before, *expected(dialect, named))]
+    # DLS always passes these two.
+    first, last = (["--data_url="], ["--num_gpus=1"]) if dialect == "dls" else ([], [])
+    assert found["argv"] == hexed(*first, *before, *expected(dialect, named), *last)
     check_env(found, NAMED)
     if dialect == "ti":
-        assert found["env"]["TM_HPS"] == told(json.dumps(named).encode())
+        assert found["env"]["TM_HPS"] == shown(json.dumps(named).encode())
         each = [found["env"][f"TM_HP_{name.upper()}"] for name in named]
         assert each == hexed(*named.values())
 
@@ -115,7 +116,7 @@ def test_over_the_command_line_too(house):
     code, out, err = house.types("run", str(folder), "--boot-file", "train.py", *flags, *env)
 
     assert code == 0, err
-    found = heard(out)
+    found = received(out)
     assert found["argv"] == hexed(*expected("modelarts", NAMED))
     check_env(found, NAMED)
 
@@ -126,7 +127,7 @@ def test_words_after_the_dashes_are_words(house):
     code, out, err = house.types("run", str(folder), "--module", "trainer.task", "--", *NASTY)
 
     assert code == 0, err
-    assert heard(out)["argv"] == hexed(*NASTY)
+    assert received(out)["argv"] == hexed(*NASTY)
 
 
 def test_from_a_job_file_too(house):
@@ -141,7 +142,7 @@ def test_from_a_job_file_too(house):
     code, out, err = house.types("submit", "job.toml", "--follow")
 
     assert code == 0, err
-    found = heard(out)
+    found = received(out)
     assert found["argv"] == hexed(*expected("modelarts", NAMED))
     check_env(found, NAMED)
 
@@ -160,13 +161,13 @@ def test_from_the_sdk_too(house, capfd):
             job_name="by-sdk"
         )
 
-    found = heard(capfd.readouterr().out)
+    found = received(capfd.readouterr().out)
     assert found["argv"] == hexed(*expected("ti", SHORT))
-    assert found["env"]["TM_HPS"] == told(json.dumps(SHORT).encode())
+    assert found["env"]["TM_HPS"] == shown(json.dumps(SHORT).encode())
 
 
 def test_the_parameters_of_modelmaker_reach_its_file(tmp_path):
-    texts = {name: text for name, text in NAMED.items() if not _says_a_value(text)}
+    texts = {name: text for name, text in NAMED.items() if not _has_value(text)}
 
     (command,) = _commands("modelmaker", {"parameters": texts}, tmp_path)
 
@@ -174,8 +175,8 @@ def test_the_parameters_of_modelmaker_reach_its_file(tmp_path):
     assert json.loads(text)["parameters"] == texts
 
 
-def _says_a_value(text: str) -> bool:
-    """Tell what this service reads as what it says: JSON, and Python's own words."""
+def _has_value(text: str) -> bool:
+    """Return True if this service parses the text as a value: JSON, and Python's constants."""
     if text in ("None", "True", "False"):
         return True
     try:

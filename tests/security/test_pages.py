@@ -1,4 +1,4 @@
-"""The pages on threats and limits say what is so: each number is the code's, each test is there."""
+"""The pages on threats and limits match the code: each number is the code's, each test exists."""
 
 import ast
 import re
@@ -18,8 +18,8 @@ _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 # Every setting that bounds something: one that is added has its row.
 BOUNDS = {
     *("code_limit", "code_files", "log_limit", "log_days", "cache_limit", "retries", "grace"),
-    *("heartbeat", "agent_timeout", "idle_exit", "retry_delay", "mirror_interval"),
-    *("hang_timeout", "process_limit"),
+    *("heartbeat", "agent_timeout", "idle_exit", "retry_delay", "mirror_interval", "previous_days"),
+    *("hang_timeout", "process_limit", "shm_limit", "keep_days", "keep_limit", "store_timeout"),
 }
 
 
@@ -34,10 +34,12 @@ def set_at(where: str) -> float:
 def test_every_limit_of_the_page_is_the_codes(path):
     rows = _ROW.findall(Page(path).text)
 
-    told = {where: float(amount) * UNITS[unit] for amount, unit, where in rows}
-    assert told == {where: set_at(where) for where in told}
-    assert len(told) == len(rows) >= 40
-    assert {where.partition(".")[2] for where in told if where.startswith("settings.")} == BOUNDS
+    reported = {where: float(amount) * UNITS[unit] for amount, unit, where in rows}
+    assert reported == {where: set_at(where) for where in reported}
+    assert len(reported) == len(rows) >= 40
+    assert {
+        where.partition(".")[2] for where in reported if where.startswith("settings.")
+    } == BOUNDS
 
 
 @pytest.mark.parametrize("path", THREATS, ids=lambda path: path.name)

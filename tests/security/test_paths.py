@@ -1,19 +1,20 @@
-"""No path, name or key that anybody writes leads out of the places that are for it."""
+"""No path, name or key in a request leads out of its folder."""
 
 import asyncio
 import copy
 import json
 import os
 import random
+from collections import Counter
 
 import pytest
+from canary_files import CANARY
 from hostile import Hostile
-from requests_of import CODE, REQUESTS, bodies, request_of
+from raw_requests import VISIBLE, as_json, escaped, send
 from route_list import routes_of
-from sending import VISIBLE, as_json, escaped, send
-from treasure import CANARY
+from sample_requests import CODE, REQUESTS, bodies, request_of
 
-from danlu.service.keys import SecretFiles
+from danlu.service.jobs.secrets import SecretFiles
 
 JSON = (("content-type", "application/json"),)
 SAMPLE = {
@@ -60,18 +61,23 @@ def test_the_whole_requests_are_accepted(filled, dialect):
 
 @pytest.mark.parametrize("count", [120, pytest.param(10_000, marks=pytest.mark.long)])
 @pytest.mark.timeout(3600)
-def test_no_name_in_a_path_or_a_query_leads_anywhere_else(filled, treasure, tmp_path, count):
+def test_no_name_in_path_or_query_leads_anywhere_else(filled, treasure, tmp_path, count):
     hostile = Hostile(count, tmp_path)
     routes = [route for route in routes_of(filled) if route.in_path or route.in_query]
+    answered = Counter()
 
     async def scene():
         for route in routes:
             for _ in range(count):
                 path, query = _aimed(route, hostile)
                 headers = [*JSON, ("client-token", "token")] if route.in_headers else JSON
-                _judge(*await send(filled, route.method, path, query=query, headers=headers), path)
+                answer = await send(filled, route.method, path, query=query, headers=headers)
+                _judge(*answer, path)
+                answered[answer[0]] += 1
 
     asyncio.run(scene())
+    assert answered[200]
+    assert answered[404]
     assert treasure.changes() == []
 
 
@@ -81,6 +87,7 @@ def test_no_text_in_a_body_leads_anywhere_else(
     filled, platform, settings, treasure, tmp_path, count
 ):
     hostile = Hostile(count + 1, tmp_path)
+    answered = Counter()
 
     async def scene():
         for route, wholes in bodies().items():
@@ -91,9 +98,13 @@ def test_no_text_in_a_body_leads_anywhere_else(
                 answer = await send(filled, method, where, headers=JSON, body=as_json(body))
                 _judge(*answer, body)
                 _judge_plan(*answer, body)
+                answered[answer[0]] += 1
                 _forget(platform, settings, answer)
 
     asyncio.run(scene())
+    assert answered[200]  # plans that were judged
+    assert answered[201]
+    assert answered[422]
     assert treasure.changes() == []
 
 
@@ -166,34 +177,34 @@ def _places(value):
 
 
 @pytest.mark.parametrize(
-    ("dialect", "field", "value", "told"),
+    ("dialect", "field", "value", "reported"),
     [
-        ("modelarts", "working_dir", "a\0b", "working_dir: holds a NUL"),
-        ("modelarts", "code_origin", "obs://bucket/a\0", "code_origin: holds a NUL"),
+        ("modelarts", "working_dir", "a\0b", "working_dir: contains a NUL"),
+        ("modelarts", "code_origin", "obs://bucket/a\0", "code_origin: contains a NUL"),
         ("modelarts", "boot_file", "../code/train.py", "inside the code directory"),
         ("modelarts", "boot_file", "/etc/train.py", "inside the code directory"),
         ("modelarts", "memory", 10**400, "memory: must be a size"),
         ("modelarts", "env", {"WORD": "x" * 200_000}, "env.WORD: the variable has 200,005 bytes"),
         ("kdl", "prepare_command", "x" * 200_000, "prepare_command: has 200,000 bytes"),
-        ("kdl", "prepare_command", "a\0b", "prepare_command: holds a NUL"),
-        ("ti", "framework", "\0", "framework: holds a NUL"),
-        ("ti", "hyperparameters", {"a": ["x" * 140_000]}, "Linux takes 131,071"),
+        ("kdl", "prepare_command", "a\0b", "prepare_command: contains a NUL"),
+        ("ti", "framework", "\0", "framework: contains a NUL"),
+        ("ti", "hyperparameters", {"a": ["x" * 140_000]}, "Linux accepts 131,071"),
     ],
     ids=str,
 )
-def test_what_no_program_can_be_started_with_is_told_at_submit(filled, dialect, field, value, told):
+def test_impossible_arguments_are_reported_at_submit(filled, dialect, field, value, reported):
     body = as_json({"request": {**request_of(dialect), field: value}})
 
     status, answer = asyncio.run(send(filled, "POST", "/v1/plan", headers=JSON, body=body))
 
     assert status == 422, answer
-    assert told in answer.decode()
+    assert reported in answer.decode()
 
 
 @pytest.mark.parametrize(
     "origin", ["obs://bucket/..", "file:///a/%2e%2e", f"obs://bucket/{'x' * 300}"]
 )
-def test_a_code_directory_without_a_name_to_keep_is_called_code(filled, origin):
+def test_code_directory_without_name_to_keep_is_called_code(filled, origin):
     body = as_json({"request": {**request_of("modelarts"), "code_origin": origin}})
 
     status, answer = asyncio.run(send(filled, "POST", "/v1/plan", headers=JSON, body=body))

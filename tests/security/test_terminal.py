@@ -5,10 +5,10 @@ import logging
 
 import pytest
 
-from danlu.cli.screen import Screen
-from danlu.job.harmless import harmless, one_line
+from danlu.cli.session import Screen
+from danlu.messages.text import escape_controls, one_line
 from danlu.server.__main__ import _OneLine
-from ti.terminal import Terminal
+from ti.following import Terminal
 
 OBEYED = [
     "\x1b[2J", "\x1b[1;1H", "\x1b]0;title\x07", "\x1b]52;c;cm0gLXJm\x07", "\x1b[6n",
@@ -32,15 +32,15 @@ def test_what_a_terminal_would_obey_is_shown(text):
     screen.note(f"before {text} after")
     Terminal(out, err).line(f"before {text} after")
 
-    for shown in (out.getvalue(), err.getvalue(), harmless(text)):
+    for shown in (out.getvalue(), err.getvalue(), escape_controls(text)):
         assert not set(shown) & set(map(chr, (*range(9), *range(11, 32), *range(127, 160))))
-        assert "before" in shown or shown == harmless(text)
+        assert "before" in shown or shown == escape_controls(text)
 
 
 def test_colour_and_tabs_and_every_language_stay(monkeypatch):
     text = "\x1b[1;31mred\x1b[0m\tand 中文 and \u202b\u05d0 and \U0001f600\n"
 
-    assert harmless(text) == text
+    assert escape_controls(text) == text
 
 
 @pytest.mark.parametrize("opened", ["\x1b[8m", "\x1b[31m", "\x1b[0;30;40m", "\x1b[38:5:0m"])
@@ -56,7 +56,7 @@ def test_colour_ends_with_its_line(opened):
 
 
 def test_nothing_turns_the_letters_of_a_line_around():
-    assert harmless("a\u202egnp.exe\u202dz") == "a\ufffdgnp.exe\ufffdz"
+    assert escape_controls("a\u202egnp.exe\u202dz") == "a\ufffdgnp.exe\ufffdz"
 
 
 def test_to_a_file_everything_goes_as_it_is():

@@ -6,6 +6,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import fake_platform
+from http_requests import Asker
 
 from danlu.server.app import create_app
 from danlu.server.guard import Auth
@@ -37,3 +38,9 @@ def platform(settings):
 @pytest.fixture
 def app(platform, settings):
     return create_app(platform, settings, Auth(token=Secret(TOKEN)))
+
+
+@pytest.fixture
+def ask(app):
+    """Ask as over the unix socket."""
+    return Asker(app, local=True)

@@ -12,25 +12,25 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 
 from danlu.errors import Conflict, InvalidJob, NotFound, Refused
 from danlu.executors.api import Capacity
-from danlu.job.curves import Curve, Curves
 from danlu.job.job import Change, Job, new_id
-from danlu.job.output import Line, Lines
 from danlu.job.plan import Command, Place, Task
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState, Reason
-from danlu.job.translation import Note, Translation
+from danlu.job.status import Curve, Curves, Line, Lines, Note, Translation
 from danlu.job.wire import from_wire, to_wire
-from danlu.records.memory import MemoryRecords
-from danlu.service.definitions import Definitions
-from danlu.service.draft import Ground
-from danlu.service.jobs import Drawn, Translated
-from danlu.storage.archive import Limits
+from danlu.service.definitions.definitions import Definitions
+from danlu.service.jobs.draft import SubmissionChecks
+from danlu.service.outputs.previous import Returned
+from danlu.service.service import CurvesResult, TranslationResult
+from danlu.storage.archive import ArchiveLimits
 from danlu.storage.locate import Stores
+from danlu.storage.previous import Restored
 from danlu.taskdir.log import Chunk
 
 
@@ -45,10 +45,17 @@ class FakeService:
         self.folder = home / "fake"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.asked = 0
-        stores = Stores(home / "store")
-        ground = Ground(stores, Limits(1 << 20, 100))
-        self.definitions = Definitions(MemoryRecords(), stores, ground)
+        self._home = home
         self._lock = threading.Lock()
+
+    @cached_property
+    def definitions(self) -> Definitions:
+        # Imported here: most tests of a server never use it.
+        from danlu.records.sql import open_records
+
+        stores = Stores(self._home / "store")
+        checks = SubmissionChecks(stores, ArchiveLimits(1 << 20, 100))
+        return Definitions(open_records(self.folder / "records.db"), stores, checks)
 
     def submit(self, request, *, token="", secrets=None, parent=""):
         with self._lock:
@@ -116,14 +123,25 @@ class FakeService:
             self._write(f"{job.id}.end", "stopped")
         return self.get(reference)
 
-    def remove(self, reference):
+    def remove(self, reference, *, discard=False):
         job = self.get(reference)
         if not job.state.final:
             raise Conflict(f"Job {job.name!r} is {job.state.value}.")
         (self.folder / f"{job.id}.json").unlink()
         return job
 
-    def rerun(self, reference, parameters, *, token="", secrets=None):
+    def restore(self, reference, *, dry=False):
+        job = self.get(reference)
+        if not job.state.final:
+            raise Conflict(f"Job {job.name!r} is {job.state.value}.")
+        done = Restored(
+            "obs://bucket/out", ["model"], ["other"], "" if dry else "r-1", {"model": 3}
+        )
+        return Returned(job, [done])
+
+    def rerun(
+        self, reference, parameters, *, changes=None, same_output=False, token="", secrets=None
+    ):
         old = self.get(reference)
         request = {**old.request, "parameters": dict(parameters)}
         request.pop("name", None)
@@ -149,12 +167,12 @@ class FakeService:
     def curves(self, reference, *, attempt=None):
         points = ((1, 100.0, 0.5), (2, 101.0, "NaN"))
         curve = Curve("train", "loss", points, task="worker-0")
-        return Drawn(self.get(reference), attempt or 1, Curves((curve,), left_out=3))
+        return CurvesResult(self.get(reference), attempt or 1, Curves((curve,), left_out=3))
 
     def translation(self, reference, *, attempt=None):
         job = self.get(reference)
         notes = (Note("repaired", "print", "train.py", 2), Note("gone", "tf.contrib.nccl"))
-        return Translated(job, attempt or 1, Translation(notes, left_out=1))
+        return TranslationResult(job, attempt or 1, Translation(notes, left_out=1))
 
     def _log(self, job):
         try:
@@ -188,8 +206,8 @@ class FakeService:
 
 
 class FakeSupervisor:
-    def on_change(self, tell):
-        self.tell = tell
+    def on_change(self, report):
+        self.listener = report
 
 
 def build(settings):

@@ -1,16 +1,10 @@
 """Algorithms and data sets over HTTP."""
 
 import pytest
-from asking import Asker
 
 from danlu.storage.locate import Stores
 
 ALGORITHM = {"code": "obs://bucket/code", "boot_file": "train.py"}
-
-
-@pytest.fixture
-def ask(app):
-    return Asker(app, local=True)
 
 
 @pytest.fixture(autouse=True)
@@ -41,21 +35,21 @@ def test_an_algorithm_is_made_shown_listed_and_removed(ask):
     assert ask("GET", "/v1/algorithms").json() == {"algorithms": []}
 
 
-def test_a_repeat_of_the_newest_version_makes_no_other(ask):
+def test_repeat_of_newest_version_makes_no_other(ask):
     first = define(ask, "algorithms", "mnist", **ALGORITHM)
 
     assert define(ask, "algorithms", "mnist", **ALGORITHM).json() == first.json()
 
 
-def test_every_fault_of_an_algorithm_is_in_the_answer(ask):
+def test_every_fault_of_algorithm_is_in_answer(ask):
     answer = define(ask, "algorithms", "a b", code="obs://bucket/code", boot_file="x.py", flavour=1)
 
     assert answer.status_code == 422
-    told = [fault["field"] for fault in answer.json()["error"]["faults"]]
-    assert told == ["name", "flavour", "boot_file"]
+    reported = [fault["field"] for fault in answer.json()["error"]["faults"]]
+    assert reported == ["name", "flavour", "boot_file"]
 
 
-def test_a_data_set_tells_what_lay_there_and_what_lies_there(ask, home):
+def test_data_set_shows_recorded_and_current_content(ask, home):
     made = define(ask, "datasets", "digits", uri="obs://bucket/data").json()
     location = Stores(home / "store").at("obs://bucket/data/b.csv")
     location.storage.write(location.key, b"yy")
@@ -73,7 +67,7 @@ def test_a_data_set_tells_what_lay_there_and_what_lies_there(ask, home):
 @pytest.mark.parametrize("where", ["algorithms", "datasets"])
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 @pytest.mark.parametrize("name", ["nobody", "a.b", "x" * 65, "a:1"])
-def test_a_name_nobody_has_is_not_found(ask, where, method, name):
+def test_unknown_name_is_not_found(ask, where, method, name):
     answer = ask(method, f"/v1/{where}/{name}")
 
     assert answer.status_code == 404

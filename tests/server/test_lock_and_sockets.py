@@ -7,22 +7,22 @@ import sys
 import pytest
 
 from danlu.errors import Conflict, Refused
+from danlu.server.context import Idle
 from danlu.server.guard import Auth, check_bind
-from danlu.server.idle import Idle
-from danlu.server.lock import HomeLock
-from danlu.server.sockets import (
-    Address,
+from danlu.server.listen import (
+    TcpAddress,
     open_tcp,
     open_unix,
     parse_address,
     private_folder,
     url_for_others,
 )
+from danlu.server.process import HomeLock
 
 HOLD = """
 import sys
 from pathlib import Path
-from danlu.server.lock import HomeLock
+from danlu.server.process import HomeLock
 lock = HomeLock(Path(sys.argv[1]))
 lock.take({"pid": 77, "version": "0.9"})
 print("held", flush=True)
@@ -43,7 +43,7 @@ def holder(tmp_path):
         process.kill()
 
 
-def test_a_second_server_refuses_and_says_who_holds_the_home(tmp_path, holder):
+def test_second_server_names_the_holder_of_home(tmp_path, holder):
     with pytest.raises(Conflict, match=r"process 77, Danlu 0\.9"):
         HomeLock(tmp_path).take({})
 
@@ -85,7 +85,7 @@ def test_a_socket_that_was_left_behind_is_replaced(tmp_path):
         client.connect(str(tmp_path / "a.sock"))
 
 
-def test_the_mask_of_the_process_is_left_as_it_was(tmp_path):
+def test_mask_of_process_is_left_as_it_was(tmp_path):
     before = os.umask(0o022)
     try:
         open_unix(tmp_path / "a.sock").close()
@@ -102,7 +102,7 @@ def test_a_folder_open_to_others_is_closed(tmp_path):
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
 
-def test_a_link_in_place_of_the_folder_is_refused(tmp_path):
+def test_link_in_place_of_folder_is_refused(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
 
@@ -111,7 +111,7 @@ def test_a_link_in_place_of_the_folder_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
-def test_a_folder_of_somebody_else_is_refused(tmp_path):
+def test_a_folder_of_another_user_is_refused(tmp_path):
     (tmp_path / "theirs").mkdir()
     os.chown(tmp_path / "theirs", 12345, 12345)
 
@@ -122,10 +122,10 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "address", "url"),
     [
-        ("127.0.0.1:9420", Address("127.0.0.1", 9420), "http://127.0.0.1:9420"),
-        ("[::1]:80", Address("::1", 80), "http://[::1]:80"),
-        ("0.0.0.0:1", Address("0.0.0.0", 1), "http://127.0.0.1:1"),
-        ("box:0", Address("box", 0), "http://box:0"),
+        ("127.0.0.1:9420", TcpAddress("127.0.0.1", 9420), "http://127.0.0.1:9420"),
+        ("[::1]:80", TcpAddress("::1", 80), "http://[::1]:80"),
+        ("0.0.0.0:1", TcpAddress("0.0.0.0", 1), "http://127.0.0.1:1"),
+        ("box:0", TcpAddress("box", 0), "http://box:0"),
     ],
 )
 def test_an_address_is_a_host_and_a_port(text, address, url):
@@ -135,7 +135,7 @@ def test_an_address_is_a_host_and_a_port(text, address, url):
 
 
 @pytest.mark.parametrize("bound", ["0.0.0.0:9420", "[::]:9420"])
-def test_other_machines_reach_a_server_of_every_address_by_its_name(bound):
+def test_other_machines_reach_server_of_every_address_by_its_name(bound):
     assert url_for_others(bound) == f"http://{socket.gethostname()}:9420"
     assert url_for_others("10.0.0.5:9420") == "http://10.0.0.5:9420"
     assert url_for_others("") == ""
@@ -147,8 +147,8 @@ def test_anything_else_is_refused(text):
         parse_address(text)
 
 
-def test_a_port_that_is_taken_is_told():
-    listener, address = open_tcp(Address("127.0.0.1", 0))
+def test_a_port_that_is_taken_is_reported():
+    listener, address = open_tcp(TcpAddress("127.0.0.1", 0))
     with listener, pytest.raises(Refused, match=f"Cannot listen on 127.0.0.1:{address.port}"):
         open_tcp(address)
 

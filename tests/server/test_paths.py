@@ -1,4 +1,4 @@
-"""No path a stranger can write leads anywhere but to a route, whatever he writes."""
+"""No path of a request leads anywhere but to a route."""
 
 import asyncio
 import random
@@ -41,12 +41,16 @@ def test_no_generated_path_leads_to_a_file(app, home, platform):
     platform.service.submit({"dialect": "fake", "name": "mnist"})
     chance = random.Random(42)
 
+    answered = set()
+
     async def scene():
-        for _ in range(10_000):
+        for _ in range(2_000):
             path = chance.choice(STARTS) + "".join(chance.choices(PIECES, k=chance.randint(1, 6)))
             status, body = await ask(app, chance.choice(["GET", "HEAD", "PUT"]), path)
             assert b"canary" not in body, path
             assert status < 500, path
+            answered.add(status)
 
     asyncio.run(scene())
+    assert {200, 404} <= answered
     assert sorted(path.name for path in home.iterdir()) == ["fake", "token"]

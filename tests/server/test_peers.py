@@ -11,12 +11,12 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from danlu.errors import Elsewhere
-from danlu.server.peers import PASSED_ON, on_elsewhere
+from danlu.errors import OnOtherServer
+from danlu.server.app import PASSED_ON, on_elsewhere
 
 
 class Peer(BaseHTTPRequestHandler):
-    """Answers with what it was asked; its status is the server's to say."""
+    """Answers with what it was asked; the test sets its status."""
 
     def do_GET(self):
         self.server.asked.append((self.command, self.path, dict(self.headers)))
@@ -42,11 +42,13 @@ class Town:
     def ask(self, method="GET", path="/v1/jobs/a%2Fb/lines?wait=1&task=x", **headers):
         app = FastAPI()
         app.state.context = SimpleNamespace(settings=SimpleNamespace(home=self.home))
-        app.add_exception_handler(Elsewhere, on_elsewhere)
+        app.add_exception_handler(OnOtherServer, on_elsewhere)
 
         @app.api_route("/{rest:path}", methods=["GET", "DELETE", "POST"])
         def elsewhere(rest: str):
-            raise Elsewhere("Job 'x' runs on two.", hint="Ask there.", server="two", url=self.url)
+            raise OnOtherServer(
+                "Job 'x' runs on two.", hint="Ask there.", server="two", url=self.url
+            )
 
         async def send():
             transport = httpx.ASGITransport(app)
@@ -97,7 +99,7 @@ def test_a_question_is_passed_on_once(town):
 
 
 @pytest.mark.parametrize("lacking", ["address", "token", "method"])
-def test_where_nobody_can_be_asked_the_server_is_named(town, lacking):
+def test_unreachable_server_is_named(town, lacking):
     if lacking == "address":
         town.url = ""
     if lacking == "token":
@@ -111,7 +113,7 @@ def test_where_nobody_can_be_asked_the_server_is_named(town, lacking):
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_token_that_is_not_accepted_is_told_with_its_cure(town, status):
+def test_token_that_is_not_accepted_is_reported_with_hint(town, status):
     town.peer.status = status
 
     answer = town.ask()
@@ -121,7 +123,7 @@ def test_a_token_that_is_not_accepted_is_told_with_its_cure(town, status):
     assert "same token file" in answer.json()["error"]["hint"]
 
 
-def test_a_server_that_does_not_answer_is_told(town):
+def test_a_server_that_does_not_answer_is_reported(town):
     town.url = "http://127.0.0.1:1"
 
     answer = town.ask()

@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from danlu.errors import NotFound
-from danlu.server.polling import Polls
+from danlu.server.context import Polls
 
 
 class Counter:
@@ -31,7 +31,7 @@ async def waiting(polls, count):
         await asyncio.sleep(0.005)
 
 
-def test_two_hundred_followers_of_one_job_ask_once_at_a_time():
+def test_two_hundred_followers_of_one_job_ask_once_at_time():
     async def scene():
         polls, counter = Polls(), Counter()
         followers = [
@@ -52,7 +52,7 @@ def test_two_hundred_followers_of_one_job_ask_once_at_a_time():
     assert left == 0
 
 
-def test_two_hundred_followers_of_as_many_jobs_share_a_few_threads():
+def test_two_hundred_followers_of_as_many_jobs_share_few_threads():
     async def scene():
         polls, counters = Polls(), [Counter() for _ in range(200)]
         followers = [
@@ -86,7 +86,7 @@ def test_news_end_a_wait_that_would_be_long():
     assert asyncio.run(scene()) == 1
 
 
-def test_the_time_given_ends_a_wait_with_what_is_known():
+def test_time_given_ends_wait_with_what_is_known():
     assert asyncio.run(Polls().until("k", Counter(), grown, 0.05)) == 0
 
 
@@ -112,7 +112,7 @@ def test_an_error_reaches_every_follower():
     assert left == 0
 
 
-def test_closing_answers_everybody_now():
+def test_close_answers_all_waiting_clients():
     async def scene():
         polls, counter = Polls(), Counter()
         follower = asyncio.create_task(polls.until("k", counter, grown, 60))
@@ -123,7 +123,7 @@ def test_closing_answers_everybody_now():
     assert asyncio.run(scene()) == 0
 
 
-def test_a_follower_who_leaves_does_not_end_the_wait_of_another():
+def test_disconnected_follower_does_not_end_other_waits():
     async def scene():
         polls, counter = Polls(), Counter()
         leaves = asyncio.create_task(polls.until("k", counter, grown, 60))
@@ -138,7 +138,7 @@ def test_a_follower_who_leaves_does_not_end_the_wait_of_another():
     assert asyncio.run(scene()) == (1, 0)
 
 
-def test_nobody_asks_when_nobody_waits_any_more():
+def test_polling_stops_without_waiting_clients():
     async def scene():
         polls, counter = Polls(), Counter()
         leaves = asyncio.create_task(polls.until("k", counter, grown, 60))

@@ -1,12 +1,15 @@
 """Connections that take their time, over a real socket."""
 
 import asyncio
+import contextlib
 
 import pytest
 
-from danlu.server import protocol
+from danlu.server.listen import HEAD_TIMEOUT, READER_TIMEOUT, open_unix
 from danlu.server.process import _uvicorn
-from danlu.server.sockets import open_unix
+
+ASK = b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
+OK = b"HTTP/1.1 200 OK"
 
 
 @pytest.fixture
@@ -14,17 +17,58 @@ def path(tmp_path):
     return tmp_path / "a.sock"
 
 
+class Loop(asyncio.SelectorEventLoop):
+    """An event loop whose clock a test sets forward: every timer that is due by then runs."""
+
+    ahead = 0.0
+
+    def time(self):
+        return super().time() + self.ahead
+
+
+def pass_time(seconds):
+    asyncio.get_running_loop().ahead += seconds
+
+
 def serve(app, path, scene):
+    """Serve while ``scene(server)`` plays; no timer is due before its time has been passed."""
+
     async def both():
         server = _uvicorn(app)
         serving = asyncio.create_task(server.serve(sockets=[open_unix(path)]))
         try:
-            return await asyncio.wait_for(scene(), 30)
+            return await asyncio.wait_for(scene(server), 60)
         finally:
             server.should_exit = True
             await serving
 
-    return asyncio.run(both())
+    with contextlib.closing(Loop()) as loop:
+        return loop.run_until_complete(both())
+
+
+async def answer_of(reader):
+    """Read one answer; return its first line."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r")[0]))
+    return head.split(b"\r\n")[0]
+
+
+async def asked(path):
+    """Send a whole request over a connection of its own; return the first line of the answer."""
+    reader, writer = await asyncio.open_unix_connection(path)
+    writer.write(ASK)
+    answer = await answer_of(reader)
+    writer.close()
+    return answer
+
+
+async def let_pass(seconds):
+    """Let the time of the event loop pass, and what waited for it happen."""
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    loop.time = lambda: before() + seconds
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 async def rest_of(reader, writer):
@@ -37,49 +81,88 @@ async def rest_of(reader, writer):
         writer.close()
 
 
-def test_a_request_that_never_comes_is_not_waited_for(app, path, monkeypatch):
-    monkeypatch.setattr(protocol, "HEAD_PATIENCE", 0.1)
-
-    async def scene():
+@pytest.mark.parametrize("before", [0, 1], ids=["first request", "second request"])
+def test_head_of_request_has_its_limit_and_others_are_answered(app, path, before):
+    async def scene(server):
         reader, writer = await asyncio.open_unix_connection(path)
-        writer.write(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-        return await rest_of(reader, writer)
+        for _ in range(before):
+            writer.write(ASK)
+            assert await answer_of(reader) == OK
+        writer.write(ASK[:20])
+        assert await asked(path) == OK  # by now the server has the first bytes of the other
+        pass_time(HEAD_TIMEOUT + 1)
+        rest = await rest_of(reader, writer)
+        return rest, await asked(path)
 
-    assert serve(app, path, scene) == b""
+    assert serve(app, path, scene) == (b"", OK)
 
 
-def test_a_reader_who_stands_still_is_dropped_and_can_go_on(app, platform, path, monkeypatch):
-    monkeypatch.setattr(protocol, "READER_PATIENCE", 0.1)
+@pytest.mark.parametrize("before", [0, 1], ids=["first request", "second request"])
+def test_head_that_is_whole_before_limit_is_answered(app, path, before):
+    async def scene(server):
+        reader, writer = await asyncio.open_unix_connection(path)
+        for _ in range(before):
+            writer.write(ASK)
+            assert await answer_of(reader) == OK
+        writer.write(ASK[:20])
+        assert await asked(path) == OK  # by now the server has the first bytes of the other
+        pass_time(HEAD_TIMEOUT / 2)  # the rest is for a busy machine
+        assert await asked(path) == OK
+        writer.write(ASK[20:])
+        answer = await answer_of(reader)
+        writer.close()
+        return answer
+
+    assert serve(app, path, scene) == OK
+
+
+@pytest.fixture
+def log(platform):
+    """The request for the log of a job, and how long that log is: more than sockets hold."""
     job = platform.service.submit({"dialect": "fake", "name": "a"})
-    platform.service.folder.joinpath(f"{job.id}.log").write_bytes(b"x" * (4 << 20))
-    ask = b"GET /v1/jobs/a/logs/worker-0 HTTP/1.1\r\nHost: x\r\n\r\n"
+    platform.service.folder.joinpath(f"{job.id}.log").write_bytes(b"x" * (1 << 20))
+    return b"GET /v1/jobs/a/logs/worker-0 HTTP/1.1\r\nHost: x\r\n\r\n", 1 << 20
 
-    async def scene():
-        reader, writer = await asyncio.open_unix_connection(path, limit=1024)
-        writer.write(ask)
-        dropped = await asyncio.to_thread(_closed_without_reading, writer)
+
+async def stands_still(server, path, ask):
+    """Ask and read nothing, until the server can write no more."""
+    reader, writer = await asyncio.open_unix_connection(path, limit=1024)
+    writer.write(ask)
+    while not any(each.flow.write_paused for each in server.server_state.connections):
+        await asyncio.sleep(0.001)
+    return reader, writer
+
+
+def test_stalled_reader_is_disconnected(app, path, log):
+    ask, length = log
+
+    async def scene(server):
+        reader, writer = await stands_still(server, path, ask)
+        pass_time(READER_TIMEOUT + 1)
+        rest = await rest_of(reader, writer)
+        assert len(rest) < length
+        return await asked(path)
+
+    assert serve(app, path, scene) == OK
+
+
+def test_slow_reader_within_limit_gets_everything(app, path, log):
+    ask, length = log
+
+    async def scene(server):
+        reader, writer = await stands_still(server, path, ask)
+        pass_time(READER_TIMEOUT - 1)
+        assert await asked(path) == OK
+        await reader.readuntil(b"\r\n\r\n")
+        body = await reader.readexactly(length)
         writer.close()
-        reader, writer = await asyncio.open_unix_connection(path)
-        writer.write(ask)
-        head = await reader.readuntil(b"\r\n\r\n")
-        body = await reader.readexactly(1 << 20)
-        writer.close()
-        return dropped, head.split(b"\r\n")[0], len(body)
+        return body
 
-    assert serve(app, path, scene) == (True, b"HTTP/1.1 200 OK", 1 << 20)
-
-
-def _closed_without_reading(writer):
-    """Wait until the other side has hung up, which a poll sees without reading a byte."""
-    import select
-
-    poll = select.poll()
-    poll.register(writer.get_extra_info("socket").fileno(), select.POLLHUP)
-    return bool(poll.poll(20_000))
+    assert serve(app, path, scene) == b"x" * length
 
 
 def test_a_connection_over_the_socket_file_is_local(app, path):
-    async def scene():
+    async def scene(server):
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(b"GET /v1/jobs HTTP/1.1\r\nHost: evil.example\r\n\r\n")
         answer = await reader.readline()
@@ -94,52 +177,27 @@ def test_a_connection_over_the_socket_file_is_local(app, path):
     [b"\0\0\0\0\r\n\r\n", b"GET /" + b"a" * 200_000, b"POST\r\n\r\n"],
     ids=["nul", "long", "short"],
 )
-def test_what_is_not_http_is_refused_and_the_server_goes_on(app, path, request_bytes):
-    async def scene():
+def test_what_is_not_http_is_refused_and_server_goes_on(app, path, request_bytes):
+    async def scene(server):
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(request_bytes)
         first = await reader.readline()
         writer.close()
+        return first, await asked(path)
+
+    assert serve(app, path, scene) == (b"HTTP/1.1 400 Bad Request\r\n", OK)
+
+
+def test_a_connection_that_rests_between_requests_is_kept(app, path):
+    async def scene(server):
         reader, writer = await asyncio.open_unix_connection(path)
-        writer.write(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
-        second = await reader.readline()
+        writer.write(ASK)
+        first = await answer_of(reader)
+        pass_time(HEAD_TIMEOUT + 1)
+        assert await asked(path) == OK
+        writer.write(ASK)
+        second = await answer_of(reader)
         writer.close()
         return first, second
 
-    assert serve(app, path, scene) == (b"HTTP/1.1 400 Bad Request\r\n", b"HTTP/1.1 200 OK\r\n")
-
-
-async def answer_of(reader):
-    """Read one answer; return its first line."""
-    head = await reader.readuntil(b"\r\n\r\n")
-    await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r")[0]))
-    return head.split(b"\r\n")[0]
-
-
-def test_the_head_of_a_second_request_is_not_waited_for_either(app, path, monkeypatch):
-    monkeypatch.setattr(protocol, "HEAD_PATIENCE", 0.1)
-
-    async def scene():
-        reader, writer = await asyncio.open_unix_connection(path)
-        writer.write(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
-        await answer_of(reader)
-        writer.write(b"G")
-        return await rest_of(reader, writer)
-
-    assert serve(app, path, scene) == b""
-
-
-def test_a_connection_that_rests_between_requests_is_kept(app, path, monkeypatch):
-    monkeypatch.setattr(protocol, "HEAD_PATIENCE", 0.05)
-    ask = b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
-
-    async def scene():
-        reader, writer = await asyncio.open_unix_connection(path)
-        for _ in range(2):
-            writer.write(ask)
-            first = await answer_of(reader)
-            await asyncio.sleep(0.2)  # longer than a head may take
-        writer.close()
-        return first
-
-    assert serve(app, path, scene) == b"HTTP/1.1 200 OK"
+    assert serve(app, path, scene) == (OK, OK)

@@ -2,18 +2,12 @@ import dataclasses
 import hashlib
 
 import pytest
-from asking import Asker
 
 from danlu.errors import Unavailable
 from danlu.job.job import Job
-from danlu.server.models import JobSummary, JobView, PlanView
+from danlu.server.schemas import JobSummary, JobView, PlanView, ReturnedView
 
 REQUEST = {"request": {"dialect": "fake", "name": "mnist"}}
-
-
-@pytest.fixture
-def ask(app):
-    return Asker(app, local=True)
 
 
 @pytest.fixture
@@ -25,12 +19,12 @@ def end(home, job, how="succeeded"):
     (home / "fake" / f"{job['id']}.end").write_text(how)
 
 
-def say(home, job, text):
+def write_output(home, job, text):
     with open(home / "fake" / f"{job['id']}.log", "a") as log:
         log.write(text)
 
 
-def test_a_submitted_job_is_shown_and_told_where(ask):
+def test_submitted_job_has_a_location(ask):
     answer = ask("POST", "/v1/jobs", json=REQUEST)
 
     assert answer.status_code == 201
@@ -38,11 +32,11 @@ def test_a_submitted_job_is_shown_and_told_where(ask):
     assert (view["name"], view["state"], view["cause"]) == ("mnist", "running", None)
 
 
-def test_a_view_is_what_the_schema_says(ask, home, job):
+def test_view_matches_the_schema(ask, home, job):
     end(home, job)
     view = ask("GET", f"/v1/jobs/{job['id']}").json()
 
-    more = {"cause", "started", "ended", "steps", "hang"}
+    more = {"cause", "started", "ended", "steps", "hang", "shortened"}
     assert set(view) == {f.name for f in dataclasses.fields(Job)} | more
     JobView.model_validate(view)
     assert set(JobView.model_fields) == set(view)
@@ -58,7 +52,7 @@ def test_the_same_token_twice_is_one_job(ask):
     assert again.json()["id"] == first.json()["id"]
 
 
-def test_faults_of_a_job_come_back_one_by_one(ask):
+def test_faults_of_job_come_back_one_by_one(ask):
     answer = ask("POST", "/v1/jobs", json={"request": {"dialect": "x"}})
 
     assert answer.status_code == 422
@@ -114,6 +108,27 @@ def test_a_job_is_stopped_removed_and_gone(ask, job):
     assert ask("GET", "/v1/jobs/mnist").status_code == 404
 
 
+def test_what_an_ended_job_replaced_is_restored(ask, home, job):
+    assert ask("POST", "/v1/jobs/mnist/restore").status_code == 409
+    end(home, job)
+
+    dry = ask("POST", "/v1/jobs/mnist/restore", json={"dry_run": True}).json()
+    done = ask("POST", "/v1/jobs/mnist/restore").json()
+
+    ReturnedView.model_validate(done)
+    assert (dry["dry_run"], dry["outputs"][0]["kept_as"]) == (True, "")
+    assert (done["job"], done["name"], done["dry_run"]) == (job["id"], "mnist", False)
+    assert done["outputs"] == [
+        {
+            "uri": "obs://bucket/out",
+            "restored": ["model"],
+            "same": ["other"],
+            "size": 3,
+            "kept_as": "r-1",
+        }
+    ]
+
+
 def test_a_rerun_knows_its_parent(ask, job):
     answer = ask("POST", "/v1/jobs/mnist/rerun", json={"parameters": {"lr": "0.1"}})
 
@@ -122,9 +137,9 @@ def test_a_rerun_knows_its_parent(ask, job):
 
 
 def test_lines_go_on_from_their_cursor(ask, home, job):
-    say(home, job, "one\ntwo\nthr")
+    write_output(home, job, "one\ntwo\nthr")
     first = ask("GET", "/v1/jobs/mnist/lines").json()
-    say(home, job, "ee\n")
+    write_output(home, job, "ee\n")
     second = ask(
         "GET", "/v1/jobs/mnist/lines", params={"cursor": first["cursor"], "wait": 9}
     ).json()
@@ -143,7 +158,7 @@ def test_waiting_for_lines_ends_with_the_job(ask, home, job):
     assert answer["ended"]
 
 
-def test_curves_are_told_with_numbers_that_json_cannot_hold_as_words(ask, home, job):
+def test_non_json_numbers_of_curves_are_words(ask, home, job):
     answer = ask("GET", "/v1/jobs/mnist/curves")
 
     points = [[1, 100.0, 0.5], [2, 101.0, "NaN"]]
@@ -159,7 +174,7 @@ def test_curves_are_told_with_numbers_that_json_cannot_hold_as_words(ask, home, 
     assert ask("GET", "/v1/jobs/mnist/curves?attempt=0").status_code == 400
 
 
-def test_what_old_code_needed_is_told_by_kind(ask, home, job):
+def test_what_old_code_needed_is_reported_by_kind(ask, home, job):
     answer = ask("GET", "/v1/jobs/mnist/translation")
 
     assert answer.json() == {
@@ -180,8 +195,8 @@ def test_what_old_code_needed_is_told_by_kind(ask, home, job):
     assert ask("GET", "/v1/jobs/mnist/translation?attempt=0").status_code == 400
 
 
-def test_raw_bytes_say_where_to_go_on(ask, home, job):
-    say(home, job, "<script>alert(1)</script>\n")
+def test_raw_response_has_the_next_offset(ask, home, job):
+    write_output(home, job, "<script>alert(1)</script>\n")
 
     answer = ask("GET", "/v1/jobs/mnist/logs/worker-0?offset=8")
 
@@ -191,7 +206,7 @@ def test_raw_bytes_say_where_to_go_on(ask, home, job):
     assert answer.headers["content-type"] == "application/octet-stream"
 
 
-def test_code_is_kept_under_the_name_of_its_content(ask):
+def test_code_is_kept_under_name_of_its_content(ask):
     data = b"an archive" * 1000
     digest = hashlib.sha256(data).hexdigest()
 
@@ -209,7 +224,7 @@ def test_code_that_was_damaged_on_its_way_is_refused(ask, home):
     assert sorted(path.name for path in home.iterdir()) == ["fake"]
 
 
-def test_code_over_the_limit_is_refused_before_it_is_kept(ask):
+def test_code_over_limit_is_refused_before_it_is_kept(ask):
     answer = ask("PUT", "/v1/code/" + "a" * 64, content=b"x" * (3 << 20))
 
     assert answer.status_code == 413
@@ -226,12 +241,12 @@ def test_capacity_and_hello(ask):
 
 
 def test_shutdown_is_answered_first_and_done_then(app, ask, job):
-    told = []
-    app.state.context.shutdown = lambda: told.append(True)
+    reported = []
+    app.state.context.shutdown = lambda: reported.append(True)
 
     answer = ask("POST", "/v1/shutdown")
 
-    assert (answer.status_code, answer.json(), told) == (202, {"living": 1}, [True])
+    assert (answer.status_code, answer.json(), reported) == (202, {"living": 1}, [True])
 
 
 @pytest.mark.parametrize(
@@ -250,14 +265,14 @@ def test_shutdown_is_answered_first_and_done_then(app, ask, job):
         "/v1/code/file:%2f%2f%2fetc",
     ],
 )
-def test_a_name_that_could_be_a_path_is_nobodys_name(ask, job, path):
+def test_path_like_name_is_not_found(ask, job, path):
     answer = ask("GET", path)
 
     assert answer.status_code in (404, 405)
     assert answer.json()["error"]["code"] in ("not_found", "method_not_allowed")
 
 
-def test_a_wrong_query_is_told_by_a_sentence(ask):
+def test_a_wrong_query_is_reported(ask):
     answer = ask("GET", "/v1/jobs?limit=no")
 
     assert answer.status_code == 400
@@ -274,7 +289,7 @@ def test_a_secret_is_not_repeated_in_an_error(ask):
     assert "canary" not in answer.text
 
 
-def test_a_database_that_does_not_answer_is_a_pause_not_a_fault(ask, platform):
+def test_database_that_does_not_answer_is_pause_not_fault(ask, platform):
     def locked(**_):
         raise Unavailable("The database is locked.")
 
@@ -286,7 +301,7 @@ def test_a_database_that_does_not_answer_is_a_pause_not_a_fault(ask, platform):
 
 
 @pytest.mark.parametrize(("number", "status"), [(28, 503), (30, 503), (13, 500)])
-def test_a_full_disk_is_a_pause_not_a_fault(ask, platform, number, status):
+def test_full_disk_is_pause_not_fault(ask, platform, number, status):
     def full(*_, **__):
         raise OSError(number, "No space left on device")
 
@@ -295,7 +310,7 @@ def test_a_full_disk_is_a_pause_not_a_fault(ask, platform, number, status):
     assert ask("POST", "/v1/jobs", json=REQUEST).status_code == status
 
 
-def test_a_fault_of_ours_is_told_without_its_traceback(ask, platform, caplog):
+def test_fault_of_ours_is_reported_without_its_traceback(ask, platform, caplog):
     def broken(_):
         raise KeyError("some detail")
 

@@ -1,24 +1,29 @@
 """OpenAPI names are part of /v1: programs are generated from them."""
 
-from asking import Asker
+from http_requests import Asker
 
 SCHEMAS = {
     "Algorithm", "AlgorithmView", "AlgorithmsList", "CapacityView", "CardView", "CauseView",
     "Change", "Channel", "CodeView", "Command", "Constraint", "Contents", "Curve", "CurvesView",
-    "Dataset", "DatasetView", "DatasetsList", "DefineBody", "ErrorDetail", "ErrorView",
-    "Failure", "FaultView", "Fetch", "Frame", "HangView", "HelloView", "Install", "Isolation",
-    "JobSpec",
+    "Dataset", "DatasetView", "DatasetsList", "DefineBody", "Disk", "ErrorDetail",
+    "ErrorView",
+    "Failure", "FaultView", "Fetch", "FileView", "FilesView", "Frame", "HangView", "HelloView",
+    "Install", "Isolated", "Isolation",
+    "JobSpec", "Kept",
     "JobState", "JobSummary", "JobView", "JobsPage", "Limits", "LineView", "LinesView",
     "NodeView", "NoteView", "Outcome", "Parameter", "Phase", "Place", "PlanBody", "PlanView",
     "Progress",
-    "Push", "Reason", "RerunBody", "Resources", "Steps", "StopBody", "SubmitBody", "Task",
-    "TaskStatus", "Transfer", "TranslationView",
+    "Push", "Reason", "RerunBody", "Resources", "RestoreBody", "RestoredView", "ReturnedView",
+    "ShortenedView", "Steps", "StopBody", "SubmitBody", "Task", "TaskStatus", "Transfer",
+    "TranslationView", "Unstored", "UploadView", "Waiting",
 }  # fmt: skip
 OPERATIONS = {
-    "capacity", "code_known", "create_algorithm", "create_dataset", "curves", "hello", "lines",
+    "capacity", "code_known", "create_algorithm", "create_dataset", "curves", "file_content",
+    "files", "hello", "kept", "lines",
     "list_algorithms", "list_datasets", "list_jobs", "plan", "raw_log", "remove",
-    "remove_algorithm", "remove_dataset", "rerun", "show", "show_algorithm", "show_dataset",
-    "shutdown", "stop", "submit", "translation", "upload_code", "wait",
+    "remove_algorithm", "remove_dataset", "rerun", "restore", "show", "show_algorithm",
+    "show_dataset", "shutdown", "stop", "store_again", "submit", "translation", "upload_code",
+    "wait",
 }  # fmt: skip
 
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from danlu.records.memory import MemoryRecords
-from danlu.service.ending import Ending
-from danlu.service.jobs import Service
-from danlu.service.keys import SecretFiles
-from danlu.service.supervisor import Supervisor
+from contracts.fake_executor import ClockworkExecutor
+from danlu.records.sql import SqlRecords
+from danlu.service.jobs.cleanup import JobCleanup
+from danlu.service.jobs.secrets import SecretFiles
+from danlu.service.jobs.supervisor import Supervisor
+from danlu.service.service import Service
 from danlu.settings import Settings
 from danlu.storage.locate import Stores
-from danlu.testing.clockwork import ClockworkExecutor
 
 
 @dataclass
@@ -19,7 +19,7 @@ class House:
     """A platform in memory, whose executor and clock are the test's to move."""
 
     settings: Settings
-    records: MemoryRecords
+    records: SqlRecords
     executor: ClockworkExecutor
     stores: Stores
     secrets: SecretFiles
@@ -33,9 +33,9 @@ class House:
         """What a new server does with what an old one left."""
         parts = (self.records, self.executor, self.secrets)
         records, executor, secrets = map(self.through, parts)
-        ending = Ending(records, executor, secrets, self.settings, clock=self.clock)
+        cleanup = JobCleanup(records, executor, secrets, self.settings, clock=self.clock)
         self.supervisor = Supervisor(
-            records, executor, self.settings, secrets, ending, clock=self.clock
+            records, executor, self.settings, secrets, cleanup, clock=self.clock
         )
         self.service = Service(
             records, executor, self.settings, secrets, wake=lambda: None, clock=self.clock
@@ -64,12 +64,12 @@ def house(house_in, tmp_path):
 
 
 @pytest.fixture
-def house_in():
+def house_in(new_records):
     def build(folder):
         settings = Settings(home=folder)
         house = House(
             settings=settings,
-            records=MemoryRecords(),
+            records=new_records(),
             executor=ClockworkExecutor(folder / "jobs"),
             stores=Stores.of(settings),
             secrets=SecretFiles(folder / "secrets"),

@@ -1,4 +1,4 @@
-"""What a server does beside its start: nobody waits for it."""
+"""Background work at the start of a server does not delay it."""
 
 import os
 import time
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from danlu.executors.choice import open_executor
-from danlu.service.build import build
+from contracts.executor import eventually
+from danlu.executors.api import open_executor
+from danlu.service.platform import build
 from danlu.settings import Settings
 from danlu.storage.names import temporary
-from danlu.testing.bench import eventually
 
 LONG_AGO = time.time() - 3600
 
@@ -20,7 +20,7 @@ def settings(tmp_path):
     return Settings(home=tmp_path / "home", cpus=1, isolation="none")
 
 
-def test_what_killed_writers_left_in_the_store_is_removed(settings):
+def test_what_killed_writers_left_in_store_is_removed(settings):
     folder = settings.store / "code"
     folder.mkdir(parents=True)
     left, kept = folder / temporary("0123456789ab"), folder / "archive.tar.gz"
@@ -36,11 +36,11 @@ def test_what_killed_writers_left_in_the_store_is_removed(settings):
     assert kept.exists()
 
 
-def test_agents_are_prepared_before_the_first_job_has_come(settings):
+def test_agents_are_prepared_before_first_job_has_come(settings):
     executor = open_executor(settings, lambda: None)
     executor.prepare()
 
-    eventually(lambda: any(b"danlu.agent.nursery" in _command(pid) for pid in _children()))
+    eventually(lambda: any(b"danlu.agent.fork_server" in _command(pid) for pid in _children()))
     executor.close()
 
 

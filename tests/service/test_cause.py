@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from danlu.job.state import JobState, Reason
-from danlu.job.status import Failure, Frame
-from danlu.service.cause import explain
-from danlu.words import catalogue
+from danlu.job.status import Failure, Frame, Unstored
+from danlu.messages import catalogue
+from danlu.service.diagnosis.cause import explain
 
 BY_USER = Failure(
     exception="ValueError",
@@ -13,6 +13,14 @@ BY_USER = Failure(
     frames=(Frame("train.py", 3, "<module>"), Frame("model/net.py", 12, "build")),
     exit_code=1,
 )
+
+
+OWN = """\
+Traceback (most recent call last):
+  File "/code/train.py", line 3, in go
+  File "/venv/site-packages/moxing/file.py", line 7, in copy
+KeyError: 'x'
+"""
 
 
 @pytest.fixture
@@ -27,7 +35,7 @@ def ended(house, request_of):
     return end
 
 
-def test_an_exception_is_told_with_the_users_own_file_and_line(ended):
+def test_exception_is_reported_with_users_own_file_and_line(ended):
     cause = explain(ended(Reason.SCRIPT_FAILED, BY_USER))
 
     assert cause.en == "ValueError: bad learning rate (model/net.py:12, in build)"
@@ -59,11 +67,27 @@ def test_an_exception_is_told_with_the_users_own_file_and_line(ended):
         (Failure(exit_code=127), "exit_not_found"),
         (Failure(exit_code=139, signal="SIGSEGV"), "crashed"),
         (Failure(exception="ImportError", message="no"), "exception_elsewhere"),
+        (Failure("KeyError", "'x'", traceback=OWN), "exception_in_danlu_alone"),
+        (Failure("KeyError", "'x'", traceback="forged"), "exception_elsewhere"),
         (None, "script_failed"),
     ],
 )
 def test_what_a_script_left_behind_decides_the_words(ended, failure, code):
     assert explain(ended(Reason.SCRIPT_FAILED, failure)).code == code
+
+
+def test_an_error_in_danlus_own_code_names_both_lines(ended):
+    failure = Failure("KeyError", "'x'", frames=(Frame("train.py", 3, "go"),), traceback=OWN)
+
+    job = ended(Reason.SCRIPT_FAILED, failure)
+    cause = explain(job)
+
+    assert cause.code == "exception_in_danlu"
+    assert cause.en.startswith(
+        "KeyError: 'x' (raised in Danlu's own code, moxing/file.py:7, called from train.py:3)."
+    )
+    assert "丹炉自己的代码 moxing/file.py:7，由 train.py:3 调用" in cause.zh
+    assert cause.next == f"danlu show {job.name}"
 
 
 @pytest.mark.parametrize("reason", [r for r in Reason if r is not Reason.DONE])
@@ -91,7 +115,7 @@ def test_every_reason_has_its_sentence_in_both_languages(ended, reason):
         ),
     ],
 )
-def test_who_met_the_limit_of_processes_is_told_which(ended, failure, en):
+def test_cause_names_the_process_limit(ended, failure, en):
     cause = explain(ended(Reason.TOO_MANY_PROCESSES, replace(failure, process_limit=64)))
 
     assert cause.en == en
@@ -99,7 +123,7 @@ def test_who_met_the_limit_of_processes_is_told_which(ended, failure, en):
     assert cause.next.startswith("danlu logs")
 
 
-def test_success_says_where_the_outputs_are(house, request_of):
+def test_success_reports_where_the_outputs_are(house, request_of):
     job = house.service.submit({**request_of, "train_url": "obs://bucket/out"})
     house.tick()
     house.executor.end(job.id, 1, "worker-0")
@@ -119,7 +143,7 @@ def test_a_message_of_many_lines_becomes_one(ended):
     assert len(cause.en) < 400
 
 
-def test_a_job_stopped_by_its_user_is_no_failure(house, request_of):
+def test_job_stopped_by_its_user_is_no_failure(house, request_of):
     job = house.service.submit(request_of)
     house.tick()
     house.service.stop(job.id)
@@ -140,7 +164,7 @@ def test_the_line_of_argparse_is_the_cause(ended):
     assert line in cause.zh
 
 
-def test_a_command_of_the_users_own_that_failed_has_its_words_in_the_log(ended):
+def test_failed_user_command_refers_to_log(ended):
     failure = Failure(detail="The prepare command ended with exit code 3.", exit_code=3)
 
     assert explain(ended(Reason.PREPARE_FAILED, failure)).next == "danlu logs mnist --tail 50"
@@ -152,11 +176,28 @@ def test_a_full_disk_without_a_path_names_none(ended):
     assert explain(ended(Reason.DISK_FULL, failure)).en.startswith("The disk is full: worker-0")
 
 
+@pytest.mark.parametrize("reason", [Reason.STOPPED_BY_USER, Reason.STORE_UNAVAILABLE])
+def test_outputs_that_are_in_no_store_are_named_whatever_cause(ended, reason):
+    left = Unstored("worker-0", "train_url", "obs://bucket/out", "/home/work/out")
+    job = replace(ended(reason, Failure(detail="no answer")), unstored=(left,))
+
+    cause = explain(job)
+
+    assert cause.en.endswith(" The only copy of its outputs is in /home/work/out.")
+    assert cause.zh.endswith("输出的唯一副本在 /home/work/out。")
+    assert cause.next == f"danlu store retry {job.name}"
+    elsewhere = explain(replace(job, unstored=(replace(left, host="node-7"),)))
+    assert "/home/work/out on node-7" in elsewhere.en
+    assert "store retry" not in elsewhere.next
+
+
 def test_no_sentence_is_left_over():
     used = {r.value for r in Reason if r is not Reason.DONE} | {
         "done",
         "exception",
         "exception_elsewhere",
+        "exception_in_danlu",
+        "exception_in_danlu_alone",
         "crashed",
         "disk_full_somewhere",
         "exit_code",
@@ -166,6 +207,7 @@ def test_no_sentence_is_left_over():
         "exit_not_executable",
         "syntax",
         "told",
+        *("only_copy", "place_elsewhere", "stored_later", "disk_free", "disk_files"),
     }
 
     kept = {key.removeprefix("cause.") for key in catalogue("en") if key.startswith("cause.")}

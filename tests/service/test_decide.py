@@ -4,7 +4,7 @@ from danlu.job.job import Job
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState, Reason
 from danlu.job.status import Outcome, Progress, Steps, TaskStatus
-from danlu.service.decide import Move, decide
+from danlu.service.jobs.decide import StateTransition, decide
 
 SPEC = JobSpec(name="n", dialect="modelarts", code="obs://b/c", entry="t.py", retries=2)
 
@@ -37,27 +37,43 @@ def job(state, **more):
     [
         (JobState.STARTING, [NOT_YET], None),
         (JobState.STARTING, [ALIVE, NOT_YET], None),
-        (JobState.STARTING, [ALIVE], Move(JobState.RUNNING)),
+        (JobState.STARTING, [ALIVE], StateTransition(JobState.RUNNING)),
         (JobState.STARTING, [], None),
-        (JobState.STARTING, [NEVER_CAME], Move(JobState.STOPPING, Reason.AGENT_LOST, "worker-0")),
+        (
+            JobState.STARTING,
+            [NEVER_CAME],
+            StateTransition(JobState.STOPPING, Reason.AGENT_LOST, "worker-0"),
+        ),
         (JobState.RUNNING, [ALIVE], None),
         (JobState.RUNNING, [], None),
         (JobState.RUNNING, [PS], None),
-        (JobState.RUNNING, [DONE], Move(JobState.SUCCEEDED, Reason.DONE)),
+        (JobState.RUNNING, [DONE], StateTransition(JobState.SUCCEEDED, Reason.DONE)),
         (JobState.RUNNING, [DONE, ALIVE], None),
-        (JobState.RUNNING, [PS, DONE], Move(JobState.STOPPING, Reason.DONE)),
-        (JobState.RUNNING, [BROKEN_PS, DONE], Move(JobState.SUCCEEDED, Reason.DONE)),
-        (JobState.RUNNING, [LOST_PS, DONE], Move(JobState.STOPPING, Reason.DONE)),
-        (JobState.RUNNING, [DEAD], Move(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-0")),
-        (JobState.RUNNING, [QUIET], Move(JobState.STOPPING, Reason.AGENT_LOST, "worker-0")),
-        (JobState.RUNNING, [LOST], Move(JobState.STOPPING, Reason.AGENT_LOST, "worker-0")),
+        (JobState.RUNNING, [PS, DONE], StateTransition(JobState.STOPPING, Reason.DONE)),
+        (JobState.RUNNING, [BROKEN_PS, DONE], StateTransition(JobState.SUCCEEDED, Reason.DONE)),
+        (JobState.RUNNING, [LOST_PS, DONE], StateTransition(JobState.STOPPING, Reason.DONE)),
+        (
+            JobState.RUNNING,
+            [DEAD],
+            StateTransition(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-0"),
+        ),
+        (
+            JobState.RUNNING,
+            [QUIET],
+            StateTransition(JobState.STOPPING, Reason.AGENT_LOST, "worker-0"),
+        ),
+        (
+            JobState.RUNNING,
+            [LOST],
+            StateTransition(JobState.STOPPING, Reason.AGENT_LOST, "worker-0"),
+        ),
     ],
 )
 def test_next_move(state, tasks, move):
     assert decide(job(state), tasks, timeout=60, gone=False) == move
 
 
-HUNG = Move(JobState.STOPPING, Reason.HUNG)
+HUNG = StateTransition(JobState.STOPPING, Reason.HUNG)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +83,11 @@ HUNG = Move(JobState.STOPPING, Reason.HUNG)
         ([STILL], True, HUNG),
         ([STILL_PS, ALIVE], True, None),
         ([STILL_PS, STILL], True, HUNG),
-        ([STILL_PS, DONE], True, Move(JobState.STOPPING, Reason.DONE)),
-        ([STILL, DEAD], True, Move(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-0")),
+        ([STILL_PS, DONE], True, StateTransition(JobState.STOPPING, Reason.DONE)),
+        ([STILL, DEAD], True, StateTransition(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-0")),
     ],
 )
-def test_a_job_of_which_nothing_moves_is_ended_where_that_is_wished(tasks, end_hung, move):
+def test_hung_job_is_stopped_if_configured(tasks, end_hung, move):
     running = job(JobState.RUNNING)
 
     assert decide(running, tasks, timeout=60, gone=False, end_hung=end_hung) == move
@@ -85,12 +101,12 @@ def test_the_task_that_failed_first_is_the_cause():
 
     move = decide(job(JobState.RUNNING), peers, timeout=60, gone=False)
 
-    assert move == Move(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-1")
+    assert move == StateTransition(JobState.STOPPING, Reason.SCRIPT_FAILED, "worker-1")
 
 
 @pytest.mark.parametrize("reason", [Reason.KILLED, Reason.PORT_TAKEN, Reason.OUT_OF_MEMORY])
-def test_a_script_that_fails_because_its_peer_is_gone_is_not_the_cause(reason):
-    """Two agents tell of one event: who notices first is a matter of chance."""
+def test_failure_after_lost_peer_is_not_cause(reason):
+    """Two agents report one event, in any order."""
     peers = [
         task(index=0, reason=Reason.SCRIPT_FAILED, ended=5.0),
         task(index=1, reason=reason, ended=6.0),
@@ -98,18 +114,18 @@ def test_a_script_that_fails_because_its_peer_is_gone_is_not_the_cause(reason):
 
     move = decide(job(JobState.RUNNING), peers, timeout=60, gone=False)
 
-    assert move == Move(JobState.STOPPING, reason, "worker-1")
+    assert move == StateTransition(JobState.STOPPING, reason, "worker-1")
 
 
-def test_a_peer_that_is_lost_without_a_word_is_the_cause():
+def test_peer_that_is_lost_without_word_is_cause():
     peers = [task(index=0, reason=Reason.SCRIPT_FAILED), task(index=1, claimed=True, lost=True)]
 
     move = decide(job(JobState.RUNNING), peers, timeout=60, gone=False)
 
-    assert move == Move(JobState.STOPPING, Reason.AGENT_LOST, "worker-1")
+    assert move == StateTransition(JobState.STOPPING, Reason.AGENT_LOST, "worker-1")
 
 
-def test_the_cause_may_be_told_last():
+def test_cause_may_arrive_last():
     """worker-1 was killed and its agent still stored outputs when its peer had failed already."""
     stopping = job(JobState.STOPPING, reason=Reason.SCRIPT_FAILED, failed_task="worker-0")
     peers = [
@@ -120,16 +136,16 @@ def test_the_cause_may_be_told_last():
 
     move = decide(stopping, peers, timeout=60, gone=True)
 
-    assert move == Move(JobState.QUEUED, Reason.KILLED, "worker-1")
+    assert move == StateTransition(JobState.QUEUED, Reason.KILLED, "worker-1")
 
 
-def test_a_task_that_was_killed_with_its_job_is_not_the_cause():
+def test_task_that_was_killed_with_its_job_is_not_cause():
     stopping = job(JobState.STOPPING, reason=Reason.SCRIPT_FAILED, failed_task="worker-0")
     peers = [task(reason=Reason.SCRIPT_FAILED), task(index=1, claimed=True, lost=True)]
 
     move = decide(stopping, peers, timeout=60, gone=True)
 
-    assert move == Move(JobState.FAILED, Reason.SCRIPT_FAILED, "worker-0")
+    assert move == StateTransition(JobState.FAILED, Reason.SCRIPT_FAILED, "worker-0")
 
 
 def killed(step, index=0):
@@ -140,14 +156,18 @@ def killed(step, index=0):
 @pytest.mark.parametrize(
     ("before", "now", "follows"),
     [
-        ({"worker-0": 23}, killed(23), Move(JobState.FAILED, Reason.KILLED_AGAIN, "worker-0")),
-        ({"worker-0": 23}, killed(24), Move(JobState.QUEUED, Reason.KILLED, "worker-0")),
-        ({"worker-1": 23}, killed(23), Move(JobState.QUEUED, Reason.KILLED, "worker-0")),
-        ({}, killed(23), Move(JobState.QUEUED, Reason.KILLED, "worker-0")),
-        ({}, killed(None), Move(JobState.QUEUED, Reason.KILLED, "worker-0")),
+        (
+            {"worker-0": 23},
+            killed(23),
+            StateTransition(JobState.FAILED, Reason.KILLED_AGAIN, "worker-0"),
+        ),
+        ({"worker-0": 23}, killed(24), StateTransition(JobState.QUEUED, Reason.KILLED, "worker-0")),
+        ({"worker-1": 23}, killed(23), StateTransition(JobState.QUEUED, Reason.KILLED, "worker-0")),
+        ({}, killed(23), StateTransition(JobState.QUEUED, Reason.KILLED, "worker-0")),
+        ({}, killed(None), StateTransition(JobState.QUEUED, Reason.KILLED, "worker-0")),
     ],
 )
-def test_who_is_killed_at_the_same_step_again_is_not_tried_again(before, now, follows):
+def test_job_killed_twice_at_one_step_fails(before, now, follows):
     stopping = job(
         JobState.STOPPING, reason=Reason.KILLED, failed_task="worker-0", killed_at=before
     )
@@ -155,7 +175,7 @@ def test_who_is_killed_at_the_same_step_again_is_not_tried_again(before, now, fo
     assert decide(stopping, [now], timeout=60, gone=True) == follows
 
 
-def test_who_is_lost_at_the_same_step_is_tried_again():
+def test_job_lost_at_the_same_step_is_retried():
     """The machine was taken away: no step is the cause of that."""
     stopping = job(
         JobState.STOPPING,
@@ -167,19 +187,19 @@ def test_who_is_lost_at_the_same_step_is_tried_again():
 
     move = decide(stopping, [lost], timeout=60, gone=True)
 
-    assert move == Move(JobState.QUEUED, Reason.AGENT_LOST, "worker-0")
+    assert move == StateTransition(JobState.QUEUED, Reason.AGENT_LOST, "worker-0")
 
 
 def test_a_user_may_stop_what_runs():
     move = decide(job(JobState.RUNNING, stop_requested=True), [ALIVE], timeout=60, gone=False)
 
-    assert move == Move(JobState.STOPPING, Reason.STOPPED_BY_USER)
+    assert move == StateTransition(JobState.STOPPING, Reason.STOPPED_BY_USER)
 
 
 def test_a_job_that_is_done_is_not_stopped():
     move = decide(job(JobState.RUNNING, stop_requested=True), [DONE], timeout=60, gone=False)
 
-    assert move == Move(JobState.SUCCEEDED, Reason.DONE)
+    assert move == StateTransition(JobState.SUCCEEDED, Reason.DONE)
 
 
 def test_nothing_follows_while_a_process_is_left():
@@ -211,7 +231,7 @@ def test_what_follows_when_every_process_is_gone(reason, more, state):
     assert decide(stopping, [], timeout=60, gone=True).state is state
 
 
-def test_causes_of_many_kinds_do_not_add_up_to_endless_retries():
+def test_different_causes_do_not_retry_endlessly():
     stopping = job(JobState.STOPPING, reason=Reason.KILLED, attempt=3, retried={"agent_lost": 2})
 
     assert decide(stopping, [], timeout=60, gone=True).state is JobState.FAILED

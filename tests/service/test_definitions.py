@@ -5,7 +5,7 @@ import json
 import pytest
 
 from danlu.errors import InvalidJob, NotFound
-from danlu.job.definition import ALGORITHM, DATASET
+from danlu.job.versions import ALGORITHM, DATASET
 
 MNIST = {
     "code": "obs://bucket/code",
@@ -71,8 +71,8 @@ def test_the_same_algorithm_again_is_the_same_version(house):
     assert create(house) == create(house)
 
 
-def test_all_faults_of_an_algorithm_are_told_at_once(house):
-    told = faults(
+def test_all_faults_of_algorithm_are_reported_at_once(house):
+    reported = faults(
         lambda: create(
             house,
             name="a b",
@@ -103,7 +103,7 @@ def test_all_faults_of_an_algorithm_are_told_at_once(house):
         )
     )
 
-    assert set(told) == {
+    assert set(reported) == {
         "name",
         "boot_file",
         "descripton",
@@ -124,8 +124,8 @@ def test_all_faults_of_an_algorithm_are_told_at_once(house):
         "parameters[10].constraint.default",
         "parameters[10].constraint.valid_range",
     }
-    assert told["descripton"] == "is not a field. Did you mean 'description'?"
-    assert told["outputs[0].name"] == "'x' is inputs[1] already."
+    assert reported["descripton"] == "is not a field. Did you mean 'description'?"
+    assert reported["outputs[0].name"] == "'x' is already the name of inputs[1]."
     assert house.service.definitions.algorithms() == []
 
 
@@ -135,13 +135,13 @@ def test_a_list_of_tables_must_be_one(house, field, value):
     assert set(faults(lambda: create(house, **{field: value}))) == {field}
 
 
-def test_code_that_is_not_there_is_told(house):
-    told = faults(lambda: create(house, code="obs://bucket/nothing"))
+def test_code_that_is_not_there_is_reported(house):
+    reported = faults(lambda: create(house, code="obs://bucket/nothing"))
 
-    assert told == {"code": "there is nothing at 'obs://bucket/nothing'."}
+    assert reported == {"code": "there is nothing at 'obs://bucket/nothing'."}
 
 
-def test_a_job_made_from_an_algorithm_is_filled_in(house):
+def test_job_made_from_algorithm_is_filled_in(house):
     create(house, flavor="modelarts.vm.cpu.2u")
 
     job = house.service.submit(REQUEST)
@@ -176,7 +176,7 @@ def test_what_a_job_gives_wins_over_defaults(house):
     assert job.spec.resources.flavor == "modelarts.vm.cpu.2u"
 
 
-def test_every_constraint_is_checked_with_the_other_faults_of_the_request(house):
+def test_every_constraint_is_checked_with_other_faults_of_request(house):
     create(house, parameters_customization=False)
     request = {
         "algorithm": "mnist",
@@ -188,24 +188,24 @@ def test_every_constraint_is_checked_with_the_other_faults_of_the_request(house)
         "nodess": 2,
     }
 
-    told = faults(house.service.submit, request)
+    reported = faults(house.service.submit, request)
 
     title = "algorithm 'mnist:1'"
-    assert told == {
+    assert reported == {
         "boot_file": f"comes from {title}; leave it out.",
-        "data_url": f"{title} needs it (the digits).",
+        "data_url": f"is required by {title}: the digits.",
         "inputs.images": f"{title} has none of this name. Known: data_url.",
         "outputs.model": f"{title} has none of this name. Known: train_url.",
         "parameters.steps": f"{title} has it fixed at '100', got 5.",
         "parameters.lr": f"must be a number from 0 to 1 for {title}, got '2'.",
-        "parameters.optimizer": f"{title} needs it: one of 'sgd', 'adam'.",
-        "parameters.ltr": f"{title} takes no other parameters. Did you mean 'lr'?",
+        "parameters.optimizer": f"is required by {title}: one of 'sgd', 'adam'.",
+        "parameters.ltr": f"{title} accepts no other parameters. Did you mean 'lr'?",
         "nodes": "must be a whole number of at least 1, got 0.",
         "nodess": "is not a field. Did you mean 'nodes'?",
     }
 
 
-def test_a_fixed_parameter_may_be_given_as_it_is(house):
+def test_fixed_parameter_may_be_given_as_it_is(house):
     create(house)
 
     job = house.service.submit({**REQUEST, "parameters": {"optimizer": "sgd", "steps": 100}})
@@ -218,35 +218,35 @@ def test_a_fixed_parameter_may_be_given_as_it_is(house):
     [
         ("mnits", "There is no algorithm named 'mnits'. Did you mean 'mnist'?"),
         ("mnist:7", "There is no algorithm named 'mnist:7'. Its versions: 1."),
-        ("a b", "'a b' is not NAME or NAME:VERSION. Such as: mnist or mnist:2"),
+        ("a b", "'a b' is not NAME or NAME:VERSION. Write for example: mnist or mnist:2"),
         (3, "must be NAME or NAME:VERSION, got 3."),
     ],
 )
-def test_an_algorithm_that_is_not_there_is_the_only_fault(house, asked, sentence):
+def test_algorithm_that_is_not_there_is_only_fault(house, asked, sentence):
     create(house)
 
     assert faults(house.service.submit, {**REQUEST, "algorithm": asked}) == {"algorithm": sentence}
 
 
 def test_a_misspelt_algorithm_is_offered_the_field(house):
-    told = faults(house.service.submit, {"algoritm": "mnist"})
+    reported = faults(house.service.submit, {"algoritm": "mnist"})
 
-    assert told["algoritm"] == "is not a field. Did you mean 'algorithm'?"
+    assert reported["algoritm"] == "is not a field. Did you mean 'algorithm'?"
 
 
-def test_an_algorithm_of_one_service_is_not_for_another(house):
+def test_algorithm_of_one_service_is_not_for_another(house):
     create(house)
 
     assert "dialect" in faults(house.service.submit, {**REQUEST, "dialect": "dls"})
 
 
 @pytest.mark.parametrize("parameters", [3, [], {"optimizer": []}, {"optimizer": None}])
-def test_parameters_that_are_none_are_told_once(house, parameters):
+def test_parameters_that_are_none_are_reported_once(house, parameters):
     create(house)
 
-    told = faults(house.service.submit, {**REQUEST, "parameters": parameters})
+    reported = faults(house.service.submit, {**REQUEST, "parameters": parameters})
 
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_an_algorithm_without_channels_takes_any(house):
@@ -262,11 +262,11 @@ def test_a_channel_can_be_declared_for_the_environment(house):
 
     (task,) = house.service.plan(REQUEST).tasks
 
-    assert task.command.env["data_url"].endswith("/inputs/data_url_0")
+    assert task.command.env["data_url"].endswith("/inputs/data_url_0/")
     assert not any(word.startswith("--data_url") for word in task.command.args)
 
 
-def test_a_job_keeps_its_copy_when_the_algorithm_is_gone(house):
+def test_job_keeps_its_copy_when_algorithm_is_gone(house):
     create(house)
     job = house.service.submit(REQUEST)
     house.service.definitions.remove(ALGORITHM, "mnist")
@@ -276,8 +276,8 @@ def test_a_job_keeps_its_copy_when_the_algorithm_is_gone(house):
     assert again.algorithm == job.algorithm
     assert dict(again.spec.params)["lr"] == "0.5"
     assert again.parent == job.id
-    told = faults(house.service.rerun, job.id, {"steps": "5"})
-    assert "fixed at '100'" in told["parameters.steps"]
+    reported = faults(house.service.rerun, job.id, {"steps": "5"})
+    assert "fixed at '100'" in reported["parameters.steps"]
 
 
 def test_a_rerun_means_the_version_its_job_used(house):
@@ -306,7 +306,7 @@ def test_a_data_set_knows_what_lay_there(house):
     assert house.service.definitions.datasets() == [dataset]
 
 
-def test_the_same_data_set_again_is_the_same_version_until_its_content_changes(house):
+def test_unchanged_data_set_keeps_its_version(house):
     first = register(house)
     assert register(house) == first
 
@@ -316,16 +316,16 @@ def test_the_same_data_set_again_is_the_same_version_until_its_content_changes(h
     assert house.service.definitions.versions(DATASET, "digits") == [2, 1]
 
 
-def test_all_faults_of_a_data_set_are_told_at_once(house):
-    told = faults(lambda: register(house, "a b", "obs://bucket/nothing", sise=3))
+def test_all_faults_of_data_set_are_reported_at_once(house):
+    reported = faults(lambda: register(house, "a b", "obs://bucket/nothing", sise=3))
 
-    assert set(told) == {"name", "uri", "sise"}
+    assert set(reported) == {"name", "uri", "sise"}
     assert faults(lambda: register(house, uri="nothing"))["uri"] == "'nothing' is not a URI."
     assert "uri" in faults(lambda: register(house, uri=3))
 
 
 @pytest.mark.parametrize("asked", ["dataset://digits", "dataset://digits:1"])
-def test_a_data_set_as_input_is_the_place_it_points_at(house, request_of, asked):
+def test_data_set_as_input_is_place_it_points_at(house, request_of, asked):
     dataset = register(house)
 
     job = house.service.submit(
@@ -357,7 +357,7 @@ def test_every_service_reads_data_sets(house, service, inputs):
     assert list(planned.job.spec.inputs.values()) == ["obs://bucket/data"]
 
 
-def test_a_data_set_that_has_changed_is_told(house, request_of):
+def test_a_data_set_that_has_changed_is_reported(house, request_of):
     register(house)
     house.put("obs://bucket/data/b.csv", b"yy")
 
@@ -369,14 +369,14 @@ def test_a_data_set_that_has_changed_is_told(house, request_of):
     )
 
 
-def test_data_sets_that_are_not_there_are_told_with_the_other_faults(house, request_of):
+def test_missing_data_sets_are_reported_with_other_faults(house, request_of):
     register(house)
     house.put("obs://bucket/gone/a.csv")
     register(house, "gone", "obs://bucket/gone")
     location = house.stores.at("obs://bucket/gone/a.csv")
     location.storage.delete(location.key)
 
-    told = faults(
+    reported = faults(
         house.service.submit,
         {
             **request_of,
@@ -387,15 +387,15 @@ def test_data_sets_that_are_not_there_are_told_with_the_other_faults(house, requ
         },
     )
 
-    assert told["data_url"] == "There is no data set named 'digist'. Did you mean 'digits'?"
-    assert told["a"] == "There is no data set named 'digits:4'. Its versions: 1."
-    assert told["b"] == "there is nothing at 'obs://bucket/gone'."
-    assert told["c"].startswith("'x/y' is not NAME or NAME:VERSION.")
-    assert "only read" in told["train_url"]
-    assert "boot_file" in told
+    assert reported["data_url"] == "There is no data set named 'digist'. Did you mean 'digits'?"
+    assert reported["a"] == "There is no data set named 'digits:4'. Its versions: 1."
+    assert reported["b"] == "there is nothing at 'obs://bucket/gone'."
+    assert reported["c"].startswith("'x/y' is not NAME or NAME:VERSION.")
+    assert "only read" in reported["train_url"]
+    assert "boot_file" in reported
 
 
-def test_a_rerun_reads_the_data_set_its_job_read(house, request_of):
+def test_rerun_reads_data_set_its_job_read(house, request_of):
     register(house)
     job = house.service.submit({**request_of, "data_url": "dataset://digits"})
     house.put("obs://bucket/new/a.csv")

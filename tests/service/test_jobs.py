@@ -1,13 +1,15 @@
 import hashlib
 import io
 import tarfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from danlu.errors import Conflict, InvalidJob, NotFound, Refused
 from danlu.job.spec import JobSpec
 from danlu.job.state import JobState
-from danlu.service.draft import overlaps
+from danlu.service.jobs.draft import overlaps
 from danlu.settings import Endpoint
 from danlu.storage.locate import Stores
 
@@ -35,12 +37,10 @@ def upload(house, files):
     return house.service.accept_code(digest, io.BytesIO(data))
 
 
-def test_a_job_without_a_name_is_not_refused_for_the_one_it_was_given(
-    house, request_of, monkeypatch
-):
+def test_generated_job_name_is_not_refused(house, request_of, monkeypatch):
     """The end of its id is in it: among a thousand jobs two ends are the same."""
     ids = iter(["00000000aaaa", "00000001aaaa", "00000002aaaa", "00000003bbbb", "00000004bbbb"])
-    monkeypatch.setattr("danlu.service.jobs.new_id", lambda now: next(ids))
+    monkeypatch.setattr("danlu.service.jobs.draft.new_id", lambda now: next(ids))
 
     names = [house.service.submit(request_of).name for _ in range(2)]
 
@@ -49,14 +49,14 @@ def test_a_job_without_a_name_is_not_refused_for_the_one_it_was_given(
         house.service.submit({**request_of, "name": "train-bbbb"})
 
 
-def test_a_submitted_job_is_queued_and_named_after_its_script(house, request_of):
+def test_submitted_job_is_queued_and_named_after_its_script(house, request_of):
     job = house.service.submit(request_of)
 
     assert job.state is JobState.QUEUED
     assert job.name == f"train-{job.id[-4:]}"
 
 
-def test_the_same_token_gives_the_same_job_whatever_has_happened_since(house, request_of):
+def test_same_token_gives_same_job_whatever_has_happened_since(house, request_of):
     request = {**request_of, "name": "mnist", "train_url": "obs://bucket/out"}
     first = house.service.submit(request, token="t1")
     house.tick()
@@ -72,14 +72,14 @@ def test_a_name_that_is_taken_is_refused(house, request_of):
         house.service.submit({**request_of, "name": "mnist"})
 
 
-def test_code_and_data_that_are_not_there_are_told_together(house, request_of):
+def test_code_and_data_that_are_not_there_are_reported_together(house, request_of):
     request = {**request_of, "boot_file": "tarin.py", "data_url": "obs://bucket/nothing"}
 
-    told = faults(house, request)
+    reported = faults(house, request)
 
-    assert told["boot_file"].startswith("'tarin.py' is not in the code directory.")
-    assert "train.py" in told["boot_file"]
-    assert told["data_url"] == "there is nothing at 'obs://bucket/nothing'."
+    assert reported["boot_file"].startswith("'tarin.py' is not in the code directory.")
+    assert "train.py" in reported["boot_file"]
+    assert reported["data_url"] == "there is nothing at 'obs://bucket/nothing'."
 
 
 def test_a_job_that_can_never_fit_is_refused(house, request_of):
@@ -93,12 +93,12 @@ def test_a_flavor_fills_the_numbers_in(house, request_of):
 
 
 def test_an_unknown_flavor_offers_the_near_one(house, request_of):
-    told = faults(house, {**request_of, "flavor": "modelarts.vm.cpu.2U"})
+    reported = faults(house, {**request_of, "flavor": "modelarts.vm.cpu.2U"})
 
-    assert told["flavor"].endswith("Did you mean 'modelarts.vm.cpu.2u'?")
+    assert reported["flavor"].endswith("Did you mean 'modelarts.vm.cpu.2u'?")
 
 
-def test_gpus_where_there_are_none_run_on_cpu_and_say_so(house, request_of):
+def test_job_without_gpus_runs_on_cpu_with_note(house, request_of):
     job = house.service.submit({**request_of, "gpus": 4})
 
     assert job.spec.resources.gpus == 0
@@ -121,13 +121,13 @@ def test_strict_gpus_refuse_instead(house, request_of):
         "obs://bucket/data/x",
     ],
 )
-def test_an_output_that_overlaps_with_code_or_data_is_refused(house, request_of, train_url):
+def test_output_that_overlaps_with_code_or_data_is_refused(house, request_of, train_url):
     request = {**request_of, "data_url": "obs://bucket/data", "train_url": train_url}
 
     assert "overlaps with" in faults(house, request)["train_url"]
 
 
-def test_the_same_name_at_another_service_is_no_overlap(house, request_of):
+def test_same_name_at_another_service_is_no_overlap(house, request_of):
     stores = {"ks3": Endpoint("http://127.0.0.1:1")}
     found = overlaps(
         JobSpec("job", "kdl", "obs://bucket/code", "x.py", outputs={"out": "ks3://bucket/code"}),
@@ -137,13 +137,13 @@ def test_the_same_name_at_another_service_is_no_overlap(house, request_of):
     assert found == []
 
 
-def test_a_sibling_with_the_same_beginning_is_no_overlap(house, request_of):
+def test_sibling_with_same_beginning_is_no_overlap(house, request_of):
     job = house.service.submit({**request_of, "train_url": "obs://bucket/code-out"})
 
     assert job.notes == ()
 
 
-def test_an_output_that_is_not_empty_is_told(house, request_of):
+def test_an_output_that_is_not_empty_is_reported(house, request_of):
     house.put("obs://bucket/out/old.txt")
 
     job = house.service.submit({**request_of, "train_url": "obs://bucket/out"})
@@ -154,9 +154,9 @@ def test_an_output_that_is_not_empty_is_told(house, request_of):
 def test_an_output_that_cannot_be_written_is_refused(house, request_of, tmp_path):
     (tmp_path / "file").write_text("in the way")
 
-    told = faults(house, {**request_of, "train_url": f"file://{tmp_path}/file/out"})
+    reported = faults(house, {**request_of, "train_url": f"file://{tmp_path}/file/out"})
 
-    assert "cannot be written" in told["train_url"]
+    assert "cannot be written" in reported["train_url"]
 
 
 def test_two_living_jobs_never_share_an_output(house, request_of):
@@ -164,6 +164,77 @@ def test_two_living_jobs_never_share_an_output(house, request_of):
 
     with pytest.raises(InvalidJob, match=f"is an output of job '{first.name}'"):
         house.service.submit({**request_of, "train_url": "obs://bucket/out"})
+
+
+def refused_beside(house, request_of, first, second):
+    """Return the error of a job that wants ``second`` while another one writes to ``first``."""
+    house.service.submit({**request_of, "name": "first", "train_url": first})
+    with pytest.raises(InvalidJob) as caught:
+        house.service.submit({**request_of, "train_url": second})
+    assert [job.name for job in house.service.page()] == ["first"]
+    return dict(caught.value.faults)["train_url"]
+
+
+def test_output_reached_through_link_is_one_place(house, request_of, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    real, link = f"file://{tmp_path}/real/out", f"file://{tmp_path}/link/out"
+
+    reported = refused_beside(house, request_of, real, link)
+
+    assert reported.startswith(f"{link!r} is an output of job 'first', which has not ended")
+
+
+@pytest.mark.parametrize("first", ["obs://bucket/out", "ks3://bucket/out/", "s3://bucket/out/sub"])
+def test_bucket_of_embedded_store_is_one_place_with_its_folder(house, request_of, first):
+    folder = f"file://{house.settings.store}/buckets/bucket/out"
+
+    assert "is an output of job 'first'" in refused_beside(house, request_of, first, folder)
+
+
+def test_folder_of_embedded_store_is_found_through_link(house, request_of, tmp_path):
+    (tmp_path / "link").symlink_to(house.settings.store / "buckets")
+    link = f"file://{tmp_path}/link/bucket/out"
+
+    assert "'first'" in refused_beside(house, request_of, link, "obs://bucket/out")
+
+
+def test_bucket_that_is_link_is_folder_it_leads_to(house, request_of, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (house.settings.store / "buckets" / "linked").symlink_to(tmp_path / "disk")
+
+    assert "'first'" in refused_beside(
+        house, request_of, "obs://linked/out", f"file://{tmp_path}/disk/out"
+    )
+
+
+def test_place_inside_output_of_living_job_is_refused(house, request_of):
+    assert "'first'" in refused_beside(
+        house, request_of, "obs://bucket/log", "obs://bucket/log/sub"
+    )
+
+
+def test_output_that_is_folder_of_code_is_refused(house, request_of):
+    request = {**request_of, "train_url": f"file://{house.settings.store}/buckets/bucket/code"}
+
+    assert "overlaps with code" in faults(house, request)["train_url"]
+
+
+def test_of_submits_at_once_for_one_output_one_is_accepted(house, request_of, tmp_path):
+    (tmp_path / "link").symlink_to(house.settings.store / "buckets" / "bucket")
+    spellings = ["obs://bucket/out", f"file://{tmp_path}/link/out"] * 4
+    start = threading.Barrier(len(spellings))
+
+    def submit(uri):
+        start.wait()
+        try:
+            house.service.submit({**request_of, "train_url": uri})
+        except InvalidJob:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(len(spellings)) as pool:
+        assert sum(pool.map(submit, spellings)) == 1
 
 
 def test_a_dry_run_keeps_nothing(house, request_of):
@@ -181,7 +252,7 @@ def test_uploaded_code_is_kept_by_what_is_in_it(house, request_of):
     assert house.service.submit({**request_of, "code": uri}).spec.code == uri
 
 
-def test_the_boot_file_is_looked_for_in_uploaded_code_too(house, request_of):
+def test_boot_file_is_looked_for_in_uploaded_code_too(house, request_of):
     uri = upload(house, {"other.py": b"print(1)"})
 
     assert "other.py" in faults(house, {**request_of, "code": uri})["boot_file"]
@@ -201,7 +272,7 @@ def test_a_broken_archive_is_refused_and_not_kept(house):
     assert not house.service.code_known(digest)
 
 
-def test_a_rerun_is_the_same_request_with_parameters_changed(house, request_of):
+def test_rerun_is_same_request_with_parameters_changed(house, request_of):
     first = house.service.submit({**request_of, "name": "a", "parameters": {"lr": "1", "n": "2"}})
 
     again = house.service.rerun(first.id, {"lr": "0.5"})
@@ -226,7 +297,7 @@ def test_a_living_job_cannot_be_removed(house, request_of):
         house.service.remove(job.id)
 
 
-def test_a_removed_job_is_forgotten_and_its_name_free(house, request_of):
+def test_removed_job_is_forgotten_and_its_name_free(house, request_of):
     job = house.service.submit({**request_of, "name": "mnist"})
     house.service.stop(job.id)
     house.tick()
@@ -239,7 +310,7 @@ def test_a_removed_job_is_forgotten_and_its_name_free(house, request_of):
     house.service.submit({**request_of, "name": "mnist"})
 
 
-def test_stopping_twice_or_after_the_end_is_no_error(house, request_of):
+def test_stopping_twice_or_after_end_is_no_error(house, request_of):
     job = house.service.submit(request_of)
     house.service.stop(job.id)
     house.tick()
@@ -252,23 +323,23 @@ def test_an_unknown_dialect_offers_the_near_one(house, request_of):
         house.service.submit({**request_of, "dialect": "modelart"})
 
 
-def test_what_is_wrong_in_the_request_and_on_the_ground_is_told_together(house, request_of):
+def test_request_and_location_faults_are_reported_together(house, request_of):
     request = {**request_of, "name": "a b", "data_url": "obs://bucket/none", "nodes": 99, "x": 1}
 
     assert set(faults(house, request)) == {"name", "data_url", "nodes", "x"}
 
 
 @pytest.mark.parametrize(
-    "odd",
+    "number",
     [{"timeout": float("inf")}, {"timeout": 1e12}, {"priority": 10**19}, {"nodes": 10**9}],
 )
-def test_a_number_beyond_all_reason_is_refused(house, request_of, odd):
-    (field,) = odd
+def test_a_number_beyond_all_reason_is_refused(house, request_of, number):
+    (field,) = number
 
-    assert "must be a" in faults(house, {**request_of, **odd})[field]
+    assert "must be a" in faults(house, {**request_of, **number})[field]
 
 
-def test_the_setting_for_retries_holds_where_a_job_says_nothing(house, request_of):
+def test_retries_setting_is_the_default_of_jobs(house, request_of):
     house.settle(retries=1)
 
     assert house.service.submit(request_of).spec.retries == 1
@@ -285,7 +356,7 @@ def test_an_odd_secret_is_refused(house, request_of, name, value):
         house.service.submit(request_of, secrets={name: value})
 
 
-def test_a_rehearsal_and_a_refused_job_make_no_output(house, request_of, tmp_path):
+def test_rehearsal_and_refused_job_make_no_output(house, request_of, tmp_path):
     request = {**request_of, "train_url": f"file://{tmp_path}/new/out"}
 
     house.service.plan(request)
@@ -294,7 +365,7 @@ def test_a_rehearsal_and_a_refused_job_make_no_output(house, request_of, tmp_pat
     assert not (tmp_path / "new").exists()
 
 
-def test_a_flavor_may_name_its_cards(house, request_of):
+def test_flavor_may_name_its_gpus(house, request_of):
     house.executor.gpus = ("0", "1", "2", "3")
 
     job = house.service.submit({**request_of, "flavor": "4*P100"})
@@ -302,7 +373,7 @@ def test_a_flavor_may_name_its_cards(house, request_of):
     assert job.spec.resources.gpus == 4
 
 
-def test_cards_where_there_are_none_are_told(house, request_of):
+def test_missing_gpus_are_reported(house, request_of):
     job = house.service.submit({**request_of, "flavor": "4*P100"})
 
-    assert "4 asked for on each node" in job.notes[0]
+    assert "4 requested on each node" in job.notes[0]

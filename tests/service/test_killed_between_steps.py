@@ -10,11 +10,11 @@ import pytest
 
 from danlu.errors import NotFound
 from danlu.job.state import JobState, Reason
-from danlu.service.keys import SecretFiles
+from danlu.service.jobs.secrets import SecretFiles
 
 
 class Killed(BaseException):
-    """The process is gone: nobody handles this, and whatever is tried after it is not done."""
+    """The process is gone: no handler catches this, and whatever is tried after it is not done."""
 
 
 class Life:
@@ -62,7 +62,7 @@ class World:
             self.house.through = lambda part: part
             self.house.secrets = SecretFiles(self.house.settings.home / "secrets")
             self.house.assemble()
-            self.house.supervisor._tidying.after_crash()
+            self.house.supervisor._recovery.after_crash()
             return act()
 
     def submit(self, **more):
@@ -130,17 +130,17 @@ STARTED = {
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("story", STARTED, ids=lambda story: story.__name__)
 def test_a_job_ends_as_it_would_have(house_in, tmp_path, request_of, story, done):
-    def told(life):
+    def reported(life):
         house = house_in(tmp_path / str(life.left))
         house.executor.cpus = 8
         story(World(house, request_of, life))
         return summary(house)
 
-    expected = told(Life(math.inf, done))
+    expected = reported(Life(math.inf, done))
     assert expected["started"] == STARTED[story]
     for calls in itertools.count(1):
         life = Life(calls, done)
-        assert told(life) == expected, f"killed at call {calls}"
+        assert reported(life) == expected, f"killed at call {calls}"
         if life.left:
             break  # it came to its end
     assert calls > 10
@@ -161,7 +161,7 @@ def summary(house):
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
-def test_a_job_that_is_removed_is_gone_with_its_files(house_in, tmp_path, request_of, done):
+def test_job_that_is_removed_is_gone_with_its_files(house_in, tmp_path, request_of, done):
     for calls in itertools.count(1):
         house = house_in(tmp_path / str(calls))
         world = World(house, request_of, Life(math.inf, done))

@@ -63,13 +63,13 @@ def parsed(monkeypatch, records):
     return seen
 
 
-def test_a_new_server_reads_no_job_that_has_ended(house, records, parsed):
+def test_new_server_reads_no_job_that_has_ended(house, records, parsed):
     house.tick()
 
     assert len(parsed) == 0
 
 
-def test_a_look_at_the_living_reads_those_that_changed(house, records, parsed, request_of):
+def test_look_at_living_reads_those_that_changed(house, records, parsed, request_of):
     house.service.submit(request_of)
     house.tick()
     parsed.clear()
@@ -88,7 +88,7 @@ def test_a_page_reads_the_jobs_it_shows(house, records, parsed):
     assert len(parsed) == 100
 
 
-def test_a_job_is_found_by_its_name_and_read_alone(house, records, parsed):
+def test_job_is_found_by_its_name_and_read_alone(house, records, parsed):
     assert house.service.get("job-9999").name == "job-9999"
 
     assert len(parsed) == 1

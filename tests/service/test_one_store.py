@@ -6,12 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from danlu.errors import Refused
-from danlu.records.memory import MemoryRecords
-from danlu.service.one_store import check_one_store
+from danlu.service.servers.home import check_one_store
 
 
-def test_servers_with_one_store_agree(tmp_path):
-    records, together = MemoryRecords(), threading.Barrier(4)
+def test_servers_with_one_store_agree(tmp_path, new_records):
+    records, together = new_records(), threading.Barrier(4)
 
     def come(_):
         together.wait()
@@ -23,11 +22,11 @@ def test_servers_with_one_store_agree(tmp_path):
     assert [file.name for file in (tmp_path / "store").iterdir()] == ["store-id"]
 
 
-def test_a_server_with_another_store_is_refused(tmp_path):
-    records = MemoryRecords()
+def test_a_server_with_another_store_is_refused(tmp_path, new_records):
+    records = new_records()
     check_one_store(tmp_path / "store", records)
 
-    with pytest.raises(Refused, match="not the one the other servers") as caught:
+    with pytest.raises(Refused, match="not that of the other servers") as caught:
         check_one_store(tmp_path / "another", records)
 
     assert "DANLU_STORE" in caught.value.hint

@@ -3,25 +3,24 @@
 import pytest
 
 from danlu.errors import Conflict
-from danlu.records.memory import MemoryRecords
-from danlu.service.same_records import FILE, check_same_records, identity_of
+from danlu.service.servers.home import FILE, check_same_records, identity_of
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "text"),
     [
         (FILE, "one", "the file danlu.db"),
         ("one", "two", "another database"),
         ("one", FILE, "anoth"),
     ],
 )
-def test_records_are_not_exchanged_under_jobs_that_run(tmp_path, before, after, said):
+def test_records_are_not_exchanged_under_jobs_that_run(tmp_path, before, after, text):
     check_same_records(tmp_path, before)
     (tmp_path / "places").mkdir()
     (tmp_path / "places" / "job.json").touch()
     check_same_records(tmp_path, before)
 
-    with pytest.raises(Conflict, match=f"whose records are in {said}"):
+    with pytest.raises(Conflict, match=f"whose records are in {text}"):
         check_same_records(tmp_path, after)
 
     (tmp_path / "places" / "job.json").unlink()
@@ -39,13 +38,13 @@ def test_records_are_not_exchanged_over_outputs_that_reached_no_store(tmp_path):
         check_same_records(tmp_path, "two")
 
 
-def test_a_home_with_its_own_file_needs_no_note(tmp_path):
+def test_home_with_its_own_file_needs_no_note(tmp_path):
     check_same_records(tmp_path, FILE)
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_database_is_known_by_what_is_in_it():
-    records = MemoryRecords()
+def test_database_is_known_by_what_is_in_it(new_records):
+    records = new_records()
 
-    assert identity_of(records) == identity_of(records) != identity_of(MemoryRecords())
+    assert identity_of(records) == identity_of(records) != identity_of(new_records())

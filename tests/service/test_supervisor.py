@@ -11,7 +11,7 @@ def states(house, job):
     return [change.state.value for change in house.service.get(job.id).history]
 
 
-def test_a_job_goes_from_the_queue_to_its_end(house, request_of):
+def test_job_goes_from_queue_to_its_end(house, request_of):
     job = house.service.submit(request_of)
     house.tick()
     assert house.service.get(job.id).state is JobState.RUNNING
@@ -36,7 +36,7 @@ def test_a_job_waits_while_there_is_no_room(house, request_of):
     assert house.service.get(third.id).state is JobState.RUNNING
 
 
-def test_a_large_job_at_the_head_of_the_queue_is_not_overtaken(house, request_of):
+def test_large_job_at_head_of_queue_is_not_overtaken(house, request_of):
     running = house.service.submit(request_of)
     house.tick()
     large = house.service.submit({**request_of, "cpus": 2})
@@ -62,7 +62,7 @@ def test_a_job_of_higher_priority_goes_first(house, request_of):
     assert house.service.get(urgent.id).state is JobState.RUNNING
 
 
-def test_a_queued_job_can_be_stopped_even_when_nothing_moves(house, request_of):
+def test_queued_job_can_be_stopped_even_when_nothing_moves(house, request_of):
     house.executor.cpus = 1
     house.service.submit(request_of)
     house.service.submit(request_of)
@@ -89,7 +89,7 @@ def test_a_new_server_starts_nothing_twice(house, request_of):
     assert house.service.get(job.id).state is JobState.SUCCEEDED
 
 
-def test_a_server_that_died_between_plan_and_start_is_made_up_for(house, request_of):
+def test_crash_between_plan_and_start_is_recovered(house, request_of):
     job = house.service.submit(request_of)
     start, house.executor.start = house.executor.start, _dies
     with pytest.raises(SystemExit):
@@ -106,7 +106,7 @@ def _dies(*args):
     raise SystemExit
 
 
-def test_a_lost_agent_is_retried_after_a_delay_with_a_new_attempt(house, request_of):
+def test_lost_agent_is_retried_after_delay_with_new_attempt(house, request_of):
     job = house.service.submit(request_of)
     house.tick()
     house.executor.lose(job.id, 1, "worker-0")
@@ -154,7 +154,7 @@ def test_no_retries_means_none(house, request_of):
     assert house.service.get(job.id).state is JobState.FAILED
 
 
-def test_parameter_servers_are_ended_when_the_workers_are_done(house, request_of):
+def test_parameter_servers_are_ended_when_workers_are_done(house, request_of):
     job = house.service.submit({**request_of, "nodes": 2})
     house.tick()
     house.executor.end(job.id, 1, "worker-0")
@@ -166,7 +166,7 @@ def test_parameter_servers_are_ended_when_the_workers_are_done(house, request_of
     assert reason_of(house, job, "ps-0") is Reason.ENDED_WITH_JOB
 
 
-def test_peers_of_a_task_that_failed_were_not_stopped_by_a_user(house, request_of):
+def test_peers_of_task_that_failed_were_not_stopped_by_user(house, request_of):
     job = house.service.submit({**request_of, "nodes": 2})
     house.tick()
     house.executor.end(job.id, 1, "worker-1", reason=Reason.SCRIPT_FAILED)
@@ -182,7 +182,7 @@ def test_peers_of_a_task_that_failed_were_not_stopped_by_a_user(house, request_o
     ("reason", "grace"),
     [(Reason.DONE, 2.0), (Reason.KILLED, 20.0), (Reason.SCRIPT_FAILED, 20.0)],
 )
-def test_who_survives_a_peer_is_ended_within_half_a_minute(house, request_of, reason, grace):
+def test_surviving_peers_are_stopped_within_30_seconds(house, request_of, reason, grace):
     job = house.service.submit({**request_of, "nodes": 2})
     house.tick()
     house.executor.end(job.id, 1, "worker-0", reason=reason)
@@ -193,9 +193,7 @@ def test_who_survives_a_peer_is_ended_within_half_a_minute(house, request_of, re
     assert house.executor.graces == [grace]
 
 
-def test_a_peer_that_was_killed_is_the_cause_though_another_told_of_its_failure_first(
-    house, request_of
-):
+def test_killed_peer_is_cause_despite_earlier_failure(house, request_of):
     job = house.service.submit({**request_of, "nodes": 2})
     house.tick()
     house.executor.stubborn = True
@@ -210,7 +208,7 @@ def test_a_peer_that_was_killed_is_the_cause_though_another_told_of_its_failure_
     assert house.service.get(job.id).retried == {"killed": 1}
 
 
-def test_all_tasks_of_a_stopped_job_were_stopped_by_its_user(house, request_of):
+def test_all_tasks_of_stopped_job_were_stopped_by_its_user(house, request_of):
     job = house.service.submit({**request_of, "nodes": 2})
     house.tick()
     house.service.stop(job.id)
@@ -238,7 +236,7 @@ def test_nothing_is_final_while_a_process_is_left(house, request_of):
     assert house.service.get(job.id).state is JobState.STOPPED
 
 
-def test_secrets_reach_the_start_and_are_gone_at_the_end(house, request_of, tmp_path):
+def test_secrets_reach_start_and_are_gone_at_end(house, request_of, tmp_path):
     job = house.service.submit(request_of, secrets={"KEY": "canary-7781"})
     house.tick()
     assert house.executor.secrets[job.id] == {"KEY": "canary-7781"}
@@ -268,7 +266,7 @@ def _with_dialect(job, name):
     return replace(job, spec=replace(job.spec, dialect=name))
 
 
-def test_a_supervisor_that_cannot_tidy_up_yet_goes_on(house, request_of):
+def test_supervisor_that_cannot_tidy_up_yet_goes_on(house, request_of):
     held, troubles = house.executor.held, [OSError("the disk is away")]
 
     def fails_once():
@@ -290,7 +288,7 @@ def test_a_supervisor_that_cannot_tidy_up_yet_goes_on(house, request_of):
     assert house.service.get(job.id).state is JobState.RUNNING
 
 
-def test_a_job_that_was_just_started_is_looked_at_soon(house, request_of):
+def test_job_that_was_just_started_is_looked_at_soon(house, request_of):
     idle = house.supervisor.tick()
     house.service.submit(request_of)
     started = house.supervisor.tick()
@@ -299,8 +297,8 @@ def test_a_job_that_was_just_started_is_looked_at_soon(house, request_of):
     assert started < running < idle
 
 
-def test_a_job_that_begins_is_told_of_when_its_agents_are_on_their_way(house, request_of):
-    """Whoever waits for it looks at once, and would hold up its start."""
+def test_start_is_announced_after_agents_started(house, request_of):
+    """Waiting clients query the job at once, which would delay its start."""
     seen = []
     job = house.service.submit(request_of)
     house.supervisor.on_change(lambda: seen.append(list(house.executor.started)))
@@ -310,7 +308,7 @@ def test_a_job_that_begins_is_told_of_when_its_agents_are_on_their_way(house, re
     assert len(seen) == 2  # it began, and it runs
 
 
-def test_a_cluster_that_is_away_is_told_of_once(house, caplog):
+def test_a_cluster_that_is_away_is_reported_once(house, caplog):
     answers = iter(["away", "away", "away", "denied", "denied"])
 
     def held():
@@ -324,5 +322,30 @@ def test_a_cluster_that_is_away_is_told_of_once(house, caplog):
     house.executor.held = held
     house.supervisor.run()
 
-    told = [record.getMessage() for record in caplog.records if "tick failed" in record.message]
-    assert told == [f"tick failed because=The cluster is {why}." for why in ("away", "denied")]
+    reported = [record.getMessage() for record in caplog.records if "tick failed" in record.message]
+    assert reported == [f"tick failed because=The cluster is {why}." for why in ("away", "denied")]
+
+
+def test_job_that_is_impossible_isolated_now_waits_and_reports_why(house, request_of):
+    """A machine that could not be asked is no machine without isolation."""
+    real, writes = house.executor.reserve, []
+
+    def reserve(*_arguments):
+        raise Unavailable("Cannot determine which isolation this machine allows: disk full")
+
+    house.executor.reserve = reserve
+    job = house.service.submit(request_of)
+    for _ in range(3):
+        house.tick()
+        waiting = house.service.get(job.id)
+        writes.append(waiting.version)
+
+    assert waiting.state is JobState.QUEUED
+    assert waiting.waits.endswith("isolation this machine allows: disk full")
+    assert len(set(writes)) == 1  # logged once, not at every check
+
+    house.executor.reserve = real
+    house.tick()
+
+    running = house.service.get(job.id)
+    assert (running.state, running.waits) == (JobState.RUNNING, "")

@@ -13,12 +13,12 @@ def service(house):
     return house.service
 
 
-def test_an_entry_point_that_is_not_there_is_told_by_its_field(service):
+def test_missing_entry_point_is_reported_by_field(service):
     with pytest.raises(InvalidJob, match=r"entry_point: 'main\.py' is not in the code directory"):
         service.submit({**REQUEST, "entry_point": "main.py"})
 
 
-def test_a_name_that_is_made_up_is_that_of_the_outputs(service):
+def test_name_that_is_made_up_is_that_of_outputs(service):
     job = service.submit(REQUEST)
 
     assert job.name.startswith("train-")

@@ -1,4 +1,4 @@
-"""TensorFlow 1 or 2, told by the code alone."""
+"""TensorFlow 1 or 2, detected from the code alone."""
 
 import json
 import os
@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from danlu.job.framework import TENSORFLOW_1, TENSORFLOW_2, parse
-from danlu.service.version_names import _BELOW, _TOP, ONE, TWO
-from danlu.service.versions import Found, Sign, find
+from danlu.job.spec import TENSORFLOW_1, TENSORFLOW_2, parse
+from danlu.usercode.tensorflow_names import _BELOW, _TOP, ONE, TWO
+from danlu.usercode.tensorflow_version import DetectedVersion, Sign, find
 
 TF = "import tensorflow as tf\n"
 
@@ -109,17 +109,17 @@ def test_names_of_tensorflow_2_and_keras_alone_ask_for_that(text):
     ],
 )
 def test_without_tensorflow_nothing_is_asked_for(text):
-    assert find({"train.py": text}, "train.py") == Found()
+    assert find({"train.py": text}, "train.py") == DetectedVersion()
 
 
-def test_the_reason_is_the_first_name_with_its_place():
+def test_reason_is_first_name_with_its_place():
     found = find({"train.py": TF + "\nx = 1\nsess = tf.Session()\n"}, "train.py")
 
     sign = Sign("tensorflow.Session", "train.py", 4)
-    assert found == Found(TENSORFLOW_1, "one", sign)
+    assert found == DetectedVersion(TENSORFLOW_1, "one", sign)
 
 
-def test_what_the_started_file_imports_decides_and_not_what_lies_around():
+def test_what_started_file_imports_decides_and_not_what_lies_around():
     files = {
         "train.py": "from net import model\nimport layers.dense\n",
         "net/__init__.py": "",
@@ -133,7 +133,7 @@ def test_what_the_started_file_imports_decides_and_not_what_lies_around():
     assert find(files, "other.py").version == TENSORFLOW_2
 
 
-def test_files_nobody_imports_decide_where_the_others_say_nothing():
+def test_unimported_files_decide_without_other_evidence():
     files = {"train.py": "run(argv)", "plugins/a.py": TF + "tf.Session"}
 
     assert find(files, "train.py").sign.file == "plugins/a.py"
@@ -218,7 +218,7 @@ print(json.dumps([[n for n in names if has(module, n)] for names, module in
 """
 
 
-def test_the_names_are_of_one_or_of_the_other():
+def test_names_are_of_one_or_of_other():
     """Against TensorFlow itself, as it is without the runtime."""
     below = (f"{area}.{name}" for area, names in _BELOW.items() for name in names.split())
     one, two = sorted([*_TOP.split(), *below]), sorted(TWO)

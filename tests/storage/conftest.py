@@ -5,20 +5,26 @@ from pathlib import Path
 
 import pytest
 
+from contracts.s3_server import SmallS3, endpoint, serve
 from danlu.storage import paths
 from danlu.storage.cache import ContentCache
+from danlu.storage.folders import remove_tree
 from danlu.storage.locate import Stores
-from danlu.storage.removal import remove
-from danlu.storage.s3 import S3Storage
-from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import SmallS3
+from danlu.storage.s3.storage import S3Storage
 from small_s3 import Clock
 
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Iterator[ContentCache]:
     yield ContentCache(tmp_path / "cache", limit=1000)
-    remove(tmp_path / "cache")  # read-only folders are more than pytest can tidy up
+    remove_tree(tmp_path / "cache")  # read-only folders are more than pytest can tidy up
+
+
+@pytest.fixture
+def large(cache: ContentCache) -> ContentCache:
+    """The cache with room for files of many megabytes."""
+    cache.limit = 1 << 30
+    return cache
 
 
 @pytest.fixture
@@ -47,5 +53,5 @@ def url(service: SmallS3) -> Iterator[str]:
 
 @pytest.fixture
 def storage(url: str, clock: Clock) -> S3Storage:
-    """A bucket of the small S3, whose patience costs no time."""
-    return S3Storage(endpoint(url), "bucket", patience=clock.patience)
+    """A bucket of the small S3, with retries that take no time."""
+    return S3Storage(endpoint(url), "bucket", retry=clock.retry)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from tests.storage.packing import header, raw_tar_gz, special, tar_gz, zipped
+from tests.storage.sample_archives import header, raw_tar_gz, special, tar_gz, zipped
 
 from danlu.errors import Refused
-from danlu.storage.archive import Limits, Summary, check, unpack
+from danlu.storage.archive import ArchiveLimits, Summary, check, unpack
 
-LIMITS = Limits(total=1 << 20, files=100)
+LIMITS = ArchiveLimits(total=1 << 20, files=100)
 FILES = {"train.py": b"print()", "pkg/__init__.py": b"", "pkg/数据.txt": b"x" * 3000}
 PACKERS: Mapping[str, Callable[[Mapping[str, bytes]], bytes]] = {"tar": tar_gz, "zip": zipped}
 
@@ -26,8 +26,8 @@ def pack(request: pytest.FixtureRequest) -> Callable[[Mapping[str, bytes]], byte
     return PACKERS[request.param]
 
 
-def unpacked(data: bytes, folder: Path, limits: Limits = LIMITS) -> Summary:
-    """Check and unpack; both must say the same."""
+def unpacked(data: bytes, folder: Path, limits: ArchiveLimits = LIMITS) -> Summary:
+    """Check and unpack; both must agree."""
     (folder / "archive").write_bytes(data)
     try:
         checked = check(io.BytesIO(data), limits)
@@ -80,7 +80,7 @@ def test_very_long_and_chinese_names(tmp_path: Path, form: int) -> None:
     assert tree(tmp_path / "to") == {name: b"x"}
 
 
-def test_modes_are_ours_and_only_the_executable_bit_is_theirs(tmp_path: Path) -> None:
+def test_modes_are_ours_and_only_executable_bit_is_theirs(tmp_path: Path) -> None:
     run, secret = tarfile.TarInfo("run.sh"), tarfile.TarInfo("plain")
     run.mode, secret.mode = 0o6777, 0o000
     folder = special("folder", tarfile.DIRTYPE)
@@ -109,7 +109,7 @@ def test_the_executable_bit_of_a_zip_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_zip_of_chinese_windows_has_its_names(tmp_path: Path) -> None:
-    """Such archives hold GBK, often with its own separator, and do not say so."""
+    """Such archives hold GBK, often with its own separator, without declaring it."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name in ("name-of-11b", "name-of-12by"):
@@ -139,7 +139,7 @@ BAD_NAMES = ["/etc/passwd", "../x", "a/../../x", "a/..", "..", "x" * 300, "a/" *
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
-def test_a_bad_name_is_refused_and_told(
+def test_a_bad_name_is_refused_and_reported(
     tmp_path: Path, name: str, pack: Callable[[Mapping[str, bytes]], bytes]
 ) -> None:
     with pytest.raises(Refused, match="The archive is refused: its member"):
@@ -217,7 +217,7 @@ def test_two_members_for_one_place_are_refused(tmp_path: Path, first: str, secon
         for name in (first, second):
             archive.addfile(tarfile.TarInfo(name))
 
-    with pytest.raises(Refused, match=r"is there twice|below a file"):
+    with pytest.raises(Refused, match=r"is in it twice|below a file"):
         unpacked(stream.getvalue(), tmp_path)
 
 
@@ -241,7 +241,7 @@ def test_a_cut_archive_is_refused_with_the_reason(tmp_path: Path, kind: str, see
 
 
 @pytest.mark.parametrize("blocks", range(8))
-def test_a_tar_cut_before_it_was_packed_is_refused(tmp_path: Path, blocks: int) -> None:
+def test_tar_cut_before_it_was_packed_is_refused(tmp_path: Path, blocks: int) -> None:
     """The compressed stream is whole; ``tarfile`` would take some of these for whole too."""
     whole = header("a", 700) + b"x" * 1024 + header("b", 512) + b"y" * 512 + bytes(1024)
     unpacked(raw_tar_gz(whole), tmp_path)
@@ -273,12 +273,12 @@ def test_a_damaged_archive_is_refused_or_the_same(tmp_path: Path, kind: str) -> 
 
 
 @pytest.mark.parametrize("data", [b"", b"P", b"#!/bin/sh", b"\x1f", b"PK", b"\x1f\x8b", b"BZh91AY"])
-def test_what_is_no_archive_is_told(data: bytes) -> None:
+def test_what_is_no_archive_is_reported(data: bytes) -> None:
     with pytest.raises(Refused, match=r"neither \.tar\.gz nor \.zip|cut off or broken"):
         check(io.BytesIO(data), LIMITS)
 
 
-def test_a_stream_that_cannot_be_moved_is_read_too() -> None:
+def test_stream_that_cannot_be_moved_is_read_too() -> None:
     class Stream(io.BytesIO):
         def seekable(self) -> bool:
             return False

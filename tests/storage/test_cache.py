@@ -10,15 +10,15 @@ from typing import BinaryIO
 
 import pytest
 
+from contracts.storage import MemoryStorage
 from danlu.errors import NotFound, StorageError
 from danlu.storage.api import Entry
-from danlu.storage.archive import Limits
+from danlu.storage.archive import ArchiveLimits
 from danlu.storage.cache import CachedTree, ContentCache
 from danlu.storage.local import FileStorage
 from danlu.storage.locate import Location, Stores
-from danlu.testing.memory import MemoryStorage
 
-LIMITS = Limits(total=1 << 20, files=100)
+LIMITS = ArchiveLimits(total=1 << 20, files=100)
 
 
 class Counting(MemoryStorage):
@@ -44,7 +44,7 @@ def left_over(cache: ContentCache) -> list[str]:
     return [name for name in os.listdir(cache.root / "trees") if name.startswith(".")]
 
 
-def test_the_same_listing_at_two_services_is_two_trees(cache: ContentCache) -> None:
+def test_same_listing_at_two_services_is_two_trees(cache: ContentCache) -> None:
     one, other = MemoryStorage([("a", b"1")]), MemoryStorage([("a", b"2")])  # etags are alike
     here = Location(one, "", "obs://bucket/")
     there = Location(other, "", "ks3://bucket/", service="https://two.example.com")
@@ -89,7 +89,7 @@ def test_changed_objects_are_another_tree(cache: ContentCache) -> None:
     assert (after.path / "a").read_bytes() == b"2"
 
 
-def test_places_that_look_the_same_are_told_apart(cache: ContentCache) -> None:
+def test_places_that_look_the_same_are_distinguished(cache: ContentCache) -> None:
     trees = [
         cache.tree(data(("a", b"1")), "job"),
         cache.tree(data(("a", b"1"), bucket="other"), "job"),
@@ -109,7 +109,7 @@ def test_the_scheme_does_not_matter(tmp_path: Path, cache: ContentCache) -> None
     assert cache.tree(stores.at("obs://bucket/d/"), "job").hit
 
 
-def test_a_single_object_is_a_folder_with_one_file(cache: ContentCache) -> None:
+def test_single_object_is_folder_with_one_file(cache: ContentCache) -> None:
     location = Location(MemoryStorage([("d/data.csv", b"1")]), "d/data.csv", "obs://b12/d/data.csv")
 
     assert os.listdir(cache.tree(location, "job").path) == ["data.csv"]
@@ -122,12 +122,12 @@ def test_what_is_not_there_leaves_no_trace(cache: ContentCache) -> None:
     assert cache.owners() == []
 
 
-def test_a_fetch_that_fails_leaves_neither_tree_nor_pin(cache: ContentCache) -> None:
+def test_fetch_that_fails_leaves_neither_tree_nor_pin(cache: ContentCache) -> None:
     class Short(MemoryStorage):
         def open(self, key: str) -> BinaryIO:
             return io.BytesIO(b"")
 
-    with pytest.raises(StorageError, match="came short"):
+    with pytest.raises(StorageError, match="was incomplete"):
         cache.tree(Location(Short([("a", b"1")]), "", "obs://bucket/"), "job")
 
     assert os.listdir(cache.root / "trees") == []
@@ -135,7 +135,7 @@ def test_a_fetch_that_fails_leaves_neither_tree_nor_pin(cache: ContentCache) -> 
     assert os.listdir(cache.root / "pins" / "job") == []
 
 
-def test_a_tree_that_changes_while_it_is_fetched_is_fetched_again(cache: ContentCache) -> None:
+def test_tree_that_changes_while_it_is_fetched_is_fetched_again(cache: ContentCache) -> None:
     class Restless(MemoryStorage):
         times = 1
 
@@ -173,7 +173,7 @@ def test_threads_that_want_the_same_fetch_it_once(cache: ContentCache) -> None:
     assert os.listdir(cache.root / "locks") == []
 
 
-def test_progress_is_told_and_may_end_a_wait(cache: ContentCache) -> None:
+def test_progress_is_reported_and_may_end_a_wait(cache: ContentCache) -> None:
     class Enough(Exception):
         pass
 
@@ -184,7 +184,7 @@ def test_progress_is_told_and_may_end_a_wait(cache: ContentCache) -> None:
     location = data(("a", b"1"))
     digest = cache.tree(location, "job").digest
 
-    with cache._shelf.locked(digest), pytest.raises(Enough):
+    with cache._entries.locked(digest), pytest.raises(Enough):
         cache.tree(location, "other", enough)
 
     assert cache.tree(location, "other").hit

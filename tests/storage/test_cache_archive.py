@@ -6,14 +6,14 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.storage.packing import tar_gz
+from tests.storage.sample_archives import tar_gz
 
 from danlu.errors import NotFound, Refused, StorageError
-from danlu.storage.archive import Limits
+from danlu.storage.archive import ArchiveLimits
 from danlu.storage.cache import ContentCache
 from danlu.storage.locate import Location, Stores, code_uri
 
-LIMITS = Limits(total=1 << 20, files=100)
+LIMITS = ArchiveLimits(total=1 << 20, files=100)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_code_is_unpacked_once(cache: ContentCache, stores: Stores) -> None:
     assert os.listdir(cache.root / "trees") == [tree.digest]
 
 
-def test_damaged_code_is_told(cache: ContentCache, stores: Stores) -> None:
+def test_damaged_code_is_reported(cache: ContentCache, stores: Stores) -> None:
     location = stored(stores, tar_gz({"train.py": b"print()"}))
     location.storage.write(location.key, tar_gz({"train.py": b"evil()"}))
 
@@ -69,7 +69,7 @@ def test_bad_code_is_refused_and_leaves_nothing(
     assert os.listdir(cache.root / "trees") == []
 
 
-def test_an_archive_of_a_bucket_is_known_by_its_etag(cache: ContentCache, stores: Stores) -> None:
+def test_archive_of_bucket_is_known_by_its_etag(cache: ContentCache, stores: Stores) -> None:
     location = stores.at("obs://bucket/code.tar.gz")
     location.storage.write(location.key, tar_gz({"a": b"1"}))
     first = cache.archive(location, "job", LIMITS)
@@ -81,6 +81,6 @@ def test_an_archive_of_a_bucket_is_known_by_its_etag(cache: ContentCache, stores
     assert cache.tree(location, "job").digest not in {first.digest}
 
 
-def test_missing_code_is_told(cache: ContentCache, stores: Stores) -> None:
+def test_missing_code_is_reported(cache: ContentCache, stores: Stores) -> None:
     with pytest.raises(NotFound, match="no code archive named 'danlu://code/0000"):
         cache.archive(stores.at(code_uri("0" * 64)), "job", LIMITS)

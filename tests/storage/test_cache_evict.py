@@ -1,13 +1,13 @@
-"""The cache keeps its limit, and everything somebody needs."""
+"""The cache keeps its limit, and every entry in use."""
 
 import os
 from typing import BinaryIO
 
 import pytest
 
+from contracts.storage import MemoryStorage
 from danlu.storage.cache import CachedTree, ContentCache
 from danlu.storage.locate import Location
-from danlu.testing.memory import MemoryStorage
 
 
 def data(key: str) -> Location:
@@ -54,7 +54,7 @@ def test_a_pinned_tree_stays_whatever_the_limit(
     assert cache.evict(0) == 200
 
 
-def test_a_tree_of_two_owners_stays_until_both_let_go(
+def test_tree_of_two_owners_stays_until_both_let_go(
     cache: ContentCache, trees: list[CachedTree]
 ) -> None:
     cache.pin("another", trees[0].digest)
@@ -85,18 +85,18 @@ def test_a_hit_counts_as_use(cache: ContentCache, trees: list[CachedTree]) -> No
     assert [tree.path.exists() for tree in trees] == [True, False, False, False, False]
 
 
-def test_a_tree_whose_lock_is_held_is_left_alone(
+def test_tree_whose_lock_is_held_is_left_alone(
     cache: ContentCache, trees: list[CachedTree]
 ) -> None:
     cache.unpin("job-0")
 
-    with cache._shelf.locked(trees[0].digest):
+    with cache._entries.locked(trees[0].digest):
         assert cache.evict(0) == 0
 
     assert cache.evict(0) == 200
 
 
-def test_what_nobody_can_find_goes(cache: ContentCache, trees: list[CachedTree]) -> None:
+def test_unreferenced_entry_is_evicted(cache: ContentCache, trees: list[CachedTree]) -> None:
     cache.unpin("job-4")
     os.unlink(cache.root / "info" / f"{trees[4].digest}.json")
 
@@ -119,7 +119,7 @@ def test_a_full_disk_makes_room_first(cache: ContentCache, trees: list[CachedTre
     assert not cache.tree(Location(Full([("a", b"1")]), "", "obs://full/"), "job").hit
 
 
-def test_a_disk_that_stays_full_is_told(cache: ContentCache, trees: list[CachedTree]) -> None:
+def test_a_disk_that_stays_full_is_reported(cache: ContentCache, trees: list[CachedTree]) -> None:
     class Full(MemoryStorage):
         def open(self, key: str) -> BinaryIO:
             raise OSError(28, "No space left on device")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from danlu.storage.cache import ContentCache
+from danlu.storage.folders import remove_tree
 from danlu.storage.locate import Stores
-from danlu.storage.removal import remove
 
 URI = "obs://bucket/data"
 SIZES = [0, 1, 300_000, 1 << 20, (1 << 20) + 1, 2_500_000]
@@ -71,7 +71,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
     for number in range(3):
         storage.write(f"small/{number}", b"x" * number)
     yield tmp_path
-    remove(tmp_path / "cache")
+    remove_tree(tmp_path / "cache")
 
 
 def fetcher(home: Path, owner: str, die_at: int = -1, wait: str = "") -> "subprocess.Popen[str]":
@@ -94,7 +94,7 @@ def assert_whole(home: Path, path: Path) -> None:
 
 
 @pytest.mark.parametrize("die_at", [0, 1, 300_001, 1 << 20, 2_000_000, sum(SIZES)])
-def test_a_fetch_killed_midway_is_gone_on_with_and_whole(home: Path, die_at: int) -> None:
+def test_fetch_killed_midway_is_gone_on_with_and_whole(home: Path, die_at: int) -> None:
     victim = fetcher(home, "victim", die_at)
     victim.communicate(timeout=60)
     trees = home / "cache" / "trees"
@@ -109,7 +109,7 @@ def test_a_fetch_killed_midway_is_gone_on_with_and_whole(home: Path, die_at: int
     assert os.listdir(trees) == [tree.digest]
 
 
-def test_what_a_killed_fetch_left_waits_a_day_for_the_next(home: Path) -> None:
+def test_what_killed_fetch_left_waits_day_for_next(home: Path) -> None:
     fetcher(home, "victim", 400_000).communicate(timeout=60)
     cache = ContentCache(home / "cache", 1 << 30)
     (part,) = (home / "cache" / "trees").iterdir()
@@ -123,7 +123,7 @@ def test_what_a_killed_fetch_left_waits_a_day_for_the_next(home: Path) -> None:
     assert not part.exists()
 
 
-def test_half_a_tree_is_the_first_to_make_room(home: Path) -> None:
+def test_half_tree_is_first_to_make_room(home: Path) -> None:
     fetcher(home, "victim", 400_000).communicate(timeout=60)
     cache = ContentCache(home / "cache", 1 << 30)
 
@@ -131,7 +131,7 @@ def test_half_a_tree_is_the_first_to_make_room(home: Path) -> None:
     assert os.listdir(home / "cache" / "trees") == []
 
 
-def test_a_fetch_under_way_is_not_taken_for_left_over(home: Path) -> None:
+def test_fetch_under_way_is_not_taken_for_left_over(home: Path) -> None:
     cache = ContentCache(home / "cache", 1 << 30)
 
     def progress(done: int, total: int) -> None:
@@ -164,14 +164,14 @@ def test_processes_that_want_the_same_fetch_it_once(home: Path) -> None:
     assert ContentCache(home / "cache", 0).evict() == 0, "all four have pinned it"
 
 
-def test_a_killed_fetcher_does_not_block_those_who_wait(home: Path) -> None:
+def test_killed_fetcher_does_not_block_waiting_processes(home: Path) -> None:
     victim = fetcher(home, "victim", 1 << 20)
     heir = fetcher(home, "heir")
 
     victim.communicate(timeout=60)
-    told, _ = heir.communicate(timeout=60)
+    reported, _ = heir.communicate(timeout=60)
 
-    assert told.strip() in ("False", "True")
+    assert reported.strip() in ("False", "True")
     assert heir.returncode == 0
 
 

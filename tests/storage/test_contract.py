@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from contracts.storage import BucketContract, MemoryStorage, StorageContract
 from danlu.storage.local import FileStorage
-from danlu.testing.memory import MemoryStorage
-from danlu.testing.storage import BucketContract, StorageContract
+from danlu.storage.scratch import ScratchStorage
 
 UGLY = "blank 'quote\" 数据\nline"
 
@@ -21,6 +21,15 @@ class TestBucket(BucketContract):
     @pytest.fixture
     def storage(self, tmp_path: Path) -> FileStorage:
         return FileStorage(tmp_path / UGLY, plain=False)
+
+
+class TestScratch(StorageContract):
+    """Changes go to a folder of another bucket."""
+
+    @pytest.fixture
+    def storage(self, tmp_path: Path) -> ScratchStorage:
+        scratch = FileStorage(tmp_path / "scratch", plain=False)
+        return ScratchStorage(FileStorage(tmp_path / UGLY, plain=False), scratch, "job/")
 
 
 class TestFolder(StorageContract):

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from contracts.storage import Broken
 from danlu.errors import Refused, StorageError
 from danlu.storage.local import FileStorage
+from danlu.storage.locate import sweep
 from danlu.storage.names import temporary
-from danlu.storage.sweep import sweep
-from danlu.testing.memory import Broken
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_an_etag_is_size_and_time_of_change(folder: FileStorage, root: Path) -> 
     assert entry.etag == "ff-abc"
 
 
-def test_empty_folders_are_keys_that_end_in_a_slash(folder: FileStorage, root: Path) -> None:
+def test_empty_folders_are_keys_that_end_in_slash(folder: FileStorage, root: Path) -> None:
     (root / "a" / "b").mkdir(parents=True)
     folder.write("c/d/", b"")
 
@@ -76,7 +76,7 @@ def test_a_folder_holds_no_bytes(folder: FileStorage) -> None:
 
 
 @pytest.mark.parametrize("key", ["../a", "a//b", "a/./b", "/a", "a\0b", "x" * 256, "\ud800"])
-def test_a_key_that_is_no_path_is_refused_and_never_found(folder: FileStorage, key: str) -> None:
+def test_key_that_is_no_path_is_refused_and_never_found(folder: FileStorage, key: str) -> None:
     with pytest.raises(Refused, match="cannot be the name of an object"):
         folder.write(key, b"")
     with pytest.raises(Refused):
@@ -102,7 +102,7 @@ def test_names_that_are_not_utf8_are_kept(folder: FileStorage, root: Path) -> No
     assert folder.read(key) == b"x"
 
 
-def test_a_file_in_the_way_is_told(folder: FileStorage) -> None:
+def test_a_file_in_the_way_is_reported(folder: FileStorage) -> None:
     folder.write("a", b"")
     folder.write("c/d", b"")
 
@@ -114,14 +114,14 @@ def test_a_file_in_the_way_is_told(folder: FileStorage) -> None:
         folder.create("c", b"")
 
 
-def test_files_that_are_not_of_the_encoding_are_not_listed(bucket: FileStorage, root: Path) -> None:
+def test_files_that_are_not_of_encoding_are_not_listed(bucket: FileStorage, root: Path) -> None:
     for name in ("50%", "%zz", "%+x", "a%41"):
         (root / name).write_bytes(b"")
 
     assert keys(bucket) == []
 
 
-def test_a_full_disk_is_told_with_the_path(bucket: FileStorage, root: Path) -> None:
+def test_a_full_disk_is_reported_with_the_path(bucket: FileStorage, root: Path) -> None:
     class Full(Broken):
         def read(self, size: int | None = -1) -> bytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -160,9 +160,7 @@ FileStorage(Path(sys.argv[1]), plain=False).write("a/b", Source())
 """
 
 
-def test_a_killed_writer_leaves_what_was_there_and_is_swept(
-    bucket: FileStorage, root: Path
-) -> None:
+def test_killed_writer_leaves_what_was_there_and_is_swept(bucket: FileStorage, root: Path) -> None:
     bucket.write("a/b", b"old")
     killed = subprocess.run([sys.executable, "-c", KILLED_WRITER, str(root)], check=False)
     (unfinished,) = (name for name in os.listdir(root / "a") if name != "b")
@@ -196,7 +194,7 @@ def test_the_users_own_dot_files_are_objects(folder: FileStorage, root: Path) ->
     assert keys(folder) == [".danlu-tmp-mine", ".tmp-mine"]
 
 
-def test_an_object_is_never_missing_while_a_folder_takes_its_place(bucket: FileStorage) -> None:
+def test_object_is_never_missing_while_folder_takes_its_place(bucket: FileStorage) -> None:
     rounds, done = 200, threading.Event()
     missing: list[str] = []
 

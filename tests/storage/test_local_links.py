@@ -40,7 +40,7 @@ def test_a_link_inside_is_followed(folder: FileStorage, root: Path) -> None:
 
 
 @pytest.mark.parametrize("plain", [True, False])
-def test_a_link_that_leads_out_is_refused_by_name(root: Path, plain: bool) -> None:
+def test_link_that_leads_out_is_refused_by_name(root: Path, plain: bool) -> None:
     storage = FileStorage(root, plain=plain)
     (root / "leak").symlink_to(root.parent / "outside")
     (root / "file").symlink_to(root.parent / "outside" / "secret")

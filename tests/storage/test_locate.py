@@ -1,16 +1,16 @@
-"""URIs: what they name, and what is said about those that name nothing."""
+"""URIs: what they name, and the errors for invalid ones."""
 
 import os
 from pathlib import Path
 
 import pytest
 
+from contracts.storage import MemoryStorage
 from danlu.errors import NotFound, Refused
 from danlu.settings import Endpoint, Settings
 from danlu.storage.local import FileStorage
 from danlu.storage.locate import Address, Location, Stores, code_uri, file_uri, parse
-from danlu.storage.s3_notes import noted
-from danlu.testing.memory import MemoryStorage
+from danlu.storage.s3.upload import lock_upload_record
 
 SHA = "0123456789abcdef" * 4
 
@@ -62,7 +62,7 @@ def test_uris_and_their_parts(uri: str, address: Address) -> None:
         (f"danlu://data/{SHA}.tar.gz", "is not the name of a code archive"),
     ],
 )
-def test_a_bad_uri_is_refused_with_the_right_form(uri: str, sentence: str) -> None:
+def test_bad_uri_is_refused_with_right_form(uri: str, sentence: str) -> None:
     with pytest.raises(Refused) as caught:
         parse(uri)
 
@@ -70,7 +70,7 @@ def test_a_bad_uri_is_refused_with_the_right_form(uri: str, sentence: str) -> No
     assert caught.value.hint
 
 
-def test_an_unknown_scheme_is_told_with_the_known_ones() -> None:
+def test_unknown_scheme_is_reported_with_known_ones() -> None:
     with pytest.raises(NotFound, match="no scheme named 'hdfs'") as caught:
         parse("hdfs://name/a")
 
@@ -103,7 +103,7 @@ def test_one_name_at_two_services_is_two_places(tmp_path: Path) -> None:
     assert stores.at("ks3://bucket/a/").canonical == found["ks3"]
 
 
-def test_a_scheme_with_an_endpoint_means_the_bucket_there(tmp_path: Path) -> None:
+def test_scheme_with_endpoint_means_bucket_there(tmp_path: Path) -> None:
     settings = Settings(
         home=tmp_path,
         stores={"obs": Endpoint("https://obs.example.com"), "ks3": Endpoint("https://ks3")},
@@ -121,7 +121,7 @@ def test_a_scheme_with_an_endpoint_means_the_bucket_there(tmp_path: Path) -> Non
         assert isinstance(stores.at(uri).storage, FileStorage)
 
 
-def test_a_file_uri_is_a_folder_or_a_file(tmp_path: Path) -> None:
+def test_file_uri_is_folder_or_file(tmp_path: Path) -> None:
     ugly = tmp_path / "blank %41 '数据\n"
     ugly.mkdir()
     (ugly / "file").write_bytes(b"x")
@@ -136,14 +136,14 @@ def test_a_file_uri_is_a_folder_or_a_file(tmp_path: Path) -> None:
     assert not stores.at(file_uri(tmp_path / "nothing")).exists()
 
 
-def test_a_path_that_is_not_utf8_has_a_uri(tmp_path: Path) -> None:
+def test_path_that_is_not_utf8_has_uri(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xd1\xb5"))
     path.mkdir()
 
     assert parse(file_uri(path)).key == str(path)
 
 
-def test_code_archives_lie_by_their_digest(tmp_path: Path) -> None:
+def test_code_archives_are_by_their_digest(tmp_path: Path) -> None:
     place = Stores(tmp_path).at(code_uri(SHA))
     place.storage.write(place.key, b"x")
 
@@ -209,7 +209,7 @@ def test_sweeping_reaches_every_bucket(tmp_path: Path) -> None:
     assert isinstance(Stores(tmp_path).at("obs://bucket").storage, FileStorage)
 
 
-def test_code_archives_lie_in_the_store_of_a_cluster_where_there_is_one(tmp_path: Path) -> None:
+def test_code_archives_are_in_cluster_store(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, cluster_store="s3://bucket/danlu/")
 
     place = Stores.of(settings).at(code_uri(SHA))
@@ -220,7 +220,7 @@ def test_code_archives_lie_in_the_store_of_a_cluster_where_there_is_one(tmp_path
 
 
 @pytest.mark.parametrize("write", ["store", "bucket", "upload"])
-def test_a_home_that_is_made_by_writing_is_nobody_elses(tmp_path: Path, write: str) -> None:
+def test_home_created_by_write_has_mode_0700(tmp_path: Path, write: str) -> None:
     settings = Settings(tmp_path / "deep/home")
     place = Stores.of(settings).at("obs://bucket/a")
     assert isinstance(place.storage, FileStorage)
@@ -230,7 +230,7 @@ def test_a_home_that_is_made_by_writing_is_nobody_elses(tmp_path: Path, write: s
     elif write == "bucket":
         place.storage.make_root()
     else:
-        with noted(settings.home / "uploads", "one") as note:
+        with lock_upload_record(settings.home / "uploads", "one") as note:
             assert note is not None
 
     assert settings.home.stat().st_mode & 0o777 == 0o700

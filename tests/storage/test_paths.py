@@ -4,16 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from danlu.storage import paths, paths_place
+from contracts.storage import UNUSUAL_KEYS, MemoryStorage
+from danlu.storage import paths
+from danlu.storage import paths_lookup as paths_place
 from danlu.storage.api import Entry, Storage
 from danlu.storage.local import FileStorage
-from danlu.storage.paths_browse import browse, children
-from danlu.storage.paths_keys import collapsed, folders, spellings
-from danlu.testing.memory import MemoryStorage
-from danlu.testing.storage import ODD_KEYS
-from whole_objects import got, put
+from danlu.storage.paths import browse, children
+from danlu.storage.paths_lookup import collapsed, folders, spellings
+from object_access import got, put
 
 pytestmark = pytest.mark.usefixtures("own_store")
+
+
+def place(uri: str, data: bytes) -> None:
+    """Write an object under exactly this key, as other tools do."""
+    location = paths_place.place(uri)
+    location.storage.write(location.key, data)
 
 
 class Plain:
@@ -24,18 +30,18 @@ class Plain:
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_a_folder_is_listed_as_if_all_below_had_been(tmp_path, plain):
+def test_folder_is_listed_as_if_all_below_had_been(tmp_path, plain):
     storage = FileStorage(tmp_path / "x", plain=plain)
-    odd = [key for key in ODD_KEYS if not plain] + ["a/b/c", "a/b/d", "a/e", "long/x/y", "f"]
-    for key in odd:
+    keys = [key for key in UNUSUAL_KEYS if not plain] + ["a/b/c", "a/b/d", "a/e", "long/x/y", "f"]
+    for key in keys:
         storage.write(key, b"")
-    prefixes = {""} | {key[: end + 1] for key in odd for end in range(len(key)) if key[end] == "/"}
+    prefixes = {""} | {key[: end + 1] for key in keys for end in range(len(key)) if key[end] == "/"}
 
     for prefix in prefixes:
         assert list(storage.children(prefix)) == list(children(Plain(storage), prefix))
 
 
-def test_a_folder_that_a_killed_writer_left_is_none(tmp_path):
+def test_folder_that_killed_writer_left_is_none(tmp_path):
     storage = FileStorage(tmp_path, plain=False)
     storage.write("a/b", b"")
     (tmp_path / "half").mkdir()
@@ -78,15 +84,31 @@ def test_spellings_of_directories():
 
 
 def test_an_exact_key_wins_over_another_spelling():
-    put("obs://bucket/a/b", b"one")
-    put("obs://bucket/a//b", b"two")
+    place("obs://bucket/a/b", b"one")
+    place("obs://bucket/a//b", b"two")
 
     assert got("obs://bucket/a/b") == b"one"
     assert got("obs://bucket/a//b") == b"two"
 
+    put("obs://bucket/a//b", b"three")
+    assert got("obs://bucket/a/b") == b"one"
+    assert got("obs://bucket/a//b") == b"three"
+
+
+def test_new_object_has_no_empty_parts_in_its_key():
+    put("obs://bucket/out//model", b"1")
+    paths.make_directories("obs://bucket/out//logs/")
+    paths.copy("obs://bucket/out/model", "obs://bucket/out///copy")
+    paths.rename("obs://bucket/out/copy", "obs://bucket//moved")
+
+    assert sorted(key for key, _ in paths.objects("obs://bucket")) == [
+        *("moved", "out/logs/", "out/model")
+    ]
+    assert got("obs://bucket/out//model") == b"1"
+
 
 def test_what_is_found_under_another_spelling_is_changed_there():
-    put("obs://bucket/a//b", b"one")
+    place("obs://bucket/a//b", b"one")
 
     with paths.open_write("obs://bucket/a/b", append=True) as file:
         file.write(b" two")
@@ -95,7 +117,7 @@ def test_what_is_found_under_another_spelling_is_changed_there():
     assert not paths.exists("obs://bucket/a//b")
 
 
-def test_a_directory_is_looked_into_by_the_spelling_under_which_it_has_something():
+def test_directory_is_found_by_either_spelling():
     storage = paths_place.place("obs://bucket").storage
     storage.write("a//b/", b"")  # as SeaweedFS shows a//b/c, which is a/b/c there
     put("obs://bucket/a/b/c", b"1")
@@ -125,7 +147,7 @@ def test_a_path_object_gets_its_slash_back():
     assert paths.stat(Path("obs://bucket/x")).size == 1
 
 
-def test_directories_are_there_for_what_is_below_them_or_by_their_mark():
+def test_directory_exists_by_content_or_marker():
     put("obs://bucket/a/b/c")
     paths.make_directories("obs://bucket/d/e")
 
@@ -139,7 +161,7 @@ def test_directories_are_there_for_what_is_below_them_or_by_their_mark():
     assert paths.list_directory("obs://bucket/d") == []
 
 
-def test_a_bucket_is_a_directory_once_something_was_in_it():
+def test_bucket_is_directory_once_something_was_in_it():
     assert not paths.exists("obs://bucket")
     put("obs://bucket/x")
     paths.remove("obs://bucket/x")
@@ -165,7 +187,7 @@ def test_a_bucket_is_a_directory_once_something_was_in_it():
         (lambda: paths.open_edit("obs://bucket/none", "r+b"), FileNotFoundError),
     ],
 )
-def test_what_cannot_be_done_is_told_as_os_tells_it(call, error):
+def test_failure_has_the_same_error_as_os(call, error):
     put("obs://bucket/d/x")
 
     with pytest.raises(error) as caught:
@@ -181,7 +203,7 @@ def test_copies_go_between_buckets():
     assert got("obs://other/y") == b"1"
 
 
-def test_hidden_names_match_where_it_is_said():
+def test_hidden_names_match_if_requested():
     put("obs://bucket/.a")
     put("obs://bucket/b")
 
@@ -200,3 +222,23 @@ def test_a_copy_that_came_short_is_an_error():
 
     with pytest.raises(Exception, match="0 bytes of 3"):
         paths.copy_object(storage, storage.stat("x"), storage, "y")
+
+
+def test_script_does_not_see_platforms_own_folder(own_store):
+    for key in ("model", "sub/x", ".danlu/start/j.json", ".danlu/previous/j/model"):
+        with paths.open_write(f"obs://bucket/out/{key}") as file:
+            file.write(b"x")
+
+    assert paths.list_directory("obs://bucket/out") == ["model", "sub"]
+    assert [path for path, _ in paths.objects("obs://bucket/out")] == ["model", "sub/x"]
+    assert [at for at, _, _ in paths.walk("obs://bucket/out")] == [
+        "obs://bucket/out",
+        "obs://bucket/out/sub",
+    ]
+    assert paths.glob("obs://bucket/out/*", hidden=True) == [
+        "obs://bucket/out/model",
+        "obs://bucket/out/sub",
+    ]
+    assert paths.remove_tree("obs://bucket/out") == 2
+    assert not paths.exists("obs://bucket/out")
+    assert paths.exists("obs://bucket/out/.danlu/previous/j/model")

@@ -8,12 +8,12 @@ import sys
 import pytest
 
 from danlu.storage import paths
-from whole_objects import got, put
+from object_access import got, put
 
 pytestmark = pytest.mark.usefixtures("own_store")
 
 
-def test_others_see_a_file_when_it_is_flushed_and_when_it_is_closed():
+def test_file_is_visible_after_flush_and_close():
     file = paths.open_write("obs://bucket/x")
     file.write(b"one")
     assert not paths.exists("obs://bucket/x")
@@ -53,7 +53,7 @@ def test_a_file_is_changed_in_place_and_cut():
     assert got("obs://bucket/x") == b"01AB4"
 
 
-def test_appending_writes_at_the_end_wherever_one_has_read():
+def test_appending_writes_at_end_wherever_one_has_read():
     put("obs://bucket/x", b"one")
 
     with paths.open_edit("obs://bucket/x", "a+b") as file:
@@ -64,14 +64,14 @@ def test_appending_writes_at_the_end_wherever_one_has_read():
     assert got("obs://bucket/x") == b"one!"
 
 
-def test_a_file_to_write_is_not_read_and_a_new_one_must_be_new():
+def test_open_modes_for_writing_are_enforced():
     with paths.open_write("obs://bucket/x") as file, pytest.raises(io.UnsupportedOperation):
         file.read()
     with pytest.raises(FileExistsError):
         paths.open_edit("obs://bucket/x", "xb")
 
 
-def test_a_large_file_leaves_memory_and_comes_back_whole():
+def test_large_file_leaves_memory_and_comes_back_whole():
     data = os.urandom(1 << 20) * 9
     put("obs://bucket/x", data)
 
@@ -79,7 +79,7 @@ def test_a_large_file_leaves_memory_and_comes_back_whole():
 
 
 @pytest.mark.parametrize("end", ["", "import sys; sys.exit(3)", "raise SystemError"])
-def test_a_file_nobody_closed_is_stored_when_python_ends(tmp_path, end):
+def test_unclosed_file_is_stored_at_exit(tmp_path, end):
     script = (
         "from danlu.storage import paths, paths_file\n"
         "import io\n"
@@ -94,7 +94,7 @@ def test_a_file_nobody_closed_is_stored_when_python_ends(tmp_path, end):
     assert got("obs://bucket/y") == b"text"
 
 
-def test_a_forked_process_does_not_store_what_its_parent_wrote():
+def test_forked_process_does_not_store_what_its_parent_wrote():
     file = paths.open_write("obs://bucket/x")
     file.write(b"mine")
     if (child := os.fork()) == 0:

@@ -1,7 +1,7 @@
 import os
 import threading
 
-from danlu.storage.removal import remove
+from danlu.storage.folders import remove_tree
 
 
 def test_a_tree_is_removed_however_deep_it_is(tmp_path):
@@ -15,7 +15,7 @@ def test_a_tree_is_removed_however_deep_it_is(tmp_path):
         here = inner
     os.close(here)
 
-    remove(top)
+    remove_tree(top)
 
     assert not top.exists()
 
@@ -31,14 +31,14 @@ def test_read_only_folders_go_too_and_links_are_not_followed(tmp_path):
     os.chmod(top / "inner", 0o555)
     os.chmod(top, 0o000)
 
-    remove(top)
+    remove_tree(top)
 
     assert not top.exists()
     assert (outside / "kept").exists()
 
 
 def test_what_is_not_there_is_no_error(tmp_path):
-    remove(tmp_path / "nothing")
+    remove_tree(tmp_path / "nothing")
 
 
 def test_several_may_remove_the_same_folder_at_once(tmp_path):
@@ -50,7 +50,7 @@ def test_several_may_remove_the_same_folder_at_once(tmp_path):
 
     def work():
         try:
-            remove(top)
+            remove_tree(top)
         except OSError as error:
             troubles.append(error)
 

@@ -7,13 +7,12 @@ from typing import BinaryIO
 
 import pytest
 
+from contracts.storage import MemoryStorage
 from danlu.errors import StorageError
-from danlu.storage.api import Entry
-from danlu.storage.arrival import CHUNK
+from danlu.storage.api import Entry, matches
 from danlu.storage.cache import ContentCache
-from danlu.storage.etags import matches
 from danlu.storage.locate import Location
-from danlu.testing.memory import MemoryStorage
+from danlu.storage.transfer.download import CHUNK
 
 
 class Weak(MemoryStorage):
@@ -42,12 +41,6 @@ class _Stream(io.BytesIO):
         if self._storage.left < 0:
             raise StorageError("the line is dead")
         return piece
-
-
-@pytest.fixture
-def large(cache: ContentCache) -> ContentCache:
-    cache.limit = 1 << 30
-    return cache
 
 
 def test_what_came_before_is_not_fetched_again(large: ContentCache) -> None:
@@ -92,7 +85,7 @@ def etag(data: bytes, part: int = 0) -> str:
 
 
 @pytest.mark.parametrize("part", [0, 5 * MiB, 8 * MiB, 15 * MiB, 16 * MiB])
-def test_an_etag_tells_whether_bytes_are_the_same(part: int) -> None:
+def test_etag_shows_whether_bytes_are_equal(part: int) -> None:
     data = bytes(17 * MiB)
     entry = Entry("key", len(data), etag(data, part))
 
@@ -101,11 +94,11 @@ def test_an_etag_tells_whether_bytes_are_the_same(part: int) -> None:
 
 
 @pytest.mark.parametrize("tag", ["", "v1", etag(b"x") + "-0", etag(b"x" * 9, 4), "11-17a"])
-def test_an_etag_that_says_nothing_is_no_match(tag: str) -> None:
+def test_etag_without_digest_is_no_match(tag: str) -> None:
     assert not matches(io.BytesIO(b"x"), Entry("key", 1, tag))
 
 
-def test_a_large_file_that_is_there_is_known_in_parts(tmp_path: Path) -> None:
+def test_large_file_that_is_there_is_known_in_parts(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(9 * MiB))
 

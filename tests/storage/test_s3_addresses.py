@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from contracts.s3_server import SmallS3, endpoint
 from danlu.errors import Unsupported
 from danlu.settings import Endpoint, Secret
-from danlu.storage.s3 import S3Storage
-from danlu.storage.s3_faults import NoPermission
-from danlu.testing.s3_server import endpoint
-from danlu.testing.s3_service import SmallS3
+from danlu.storage.s3.answers import NoPermission
+from danlu.storage.s3.storage import S3Storage
 from small_s3 import BIG, KEYS, Clock
 
 
@@ -23,11 +22,11 @@ def proxy(url: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_virtual_host_names_the_bucket_and_a_proxy_is_used(
+def test_virtual_host_names_bucket_and_proxy_is_used(
     proxy: str, service: SmallS3, clock: Clock, key: str
 ) -> None:
     place = replace(endpoint("http://obs.example.com"), addressing="virtual")
-    storage = S3Storage(place, "bucket", patience=clock.patience)
+    storage = S3Storage(place, "bucket", retry=clock.retry)
 
     storage.write(key, BIG)
 
@@ -38,11 +37,11 @@ def test_a_virtual_host_names_the_bucket_and_a_proxy_is_used(
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_the_token_of_a_session_goes_with_every_request(
+def test_token_of_session_goes_with_every_request(
     url: str, service: SmallS3, clock: Clock, key: str
 ) -> None:
     place = replace(endpoint(url), token=Secret("session-canary"), region="cn-north-4")
-    storage = S3Storage(place, "bucket", patience=clock.patience)
+    storage = S3Storage(place, "bucket", retry=clock.retry)
 
     storage.write(key, b"x")
 
@@ -57,7 +56,7 @@ def test_without_keys_nothing_is_signed(
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "of-somebody-else")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-somebody-else")
-    storage = S3Storage(Endpoint(url), "bucket", patience=clock.patience)
+    storage = S3Storage(Endpoint(url), "bucket", retry=clock.retry)
 
     with pytest.raises(NoPermission):
         storage.read(key)
@@ -66,7 +65,7 @@ def test_without_keys_nothing_is_signed(
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_what_other_tools_find_in_the_environment_is_not_ours(
+def test_what_other_tools_find_in_environment_is_not_ours(
     url: str, service: SmallS3, storage: S3Storage, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("SESSION_TOKEN", "ENDPOINT_URL", "ENDPOINT", "REGION", "DEFAULT_REGION"):

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from contracts.s3_server import SmallS3, endpoint, serve
+from contracts.storage import BucketContract, StorageContract
 from danlu.errors import NotFound
-from danlu.storage.s3 import S3Storage
-from danlu.storage.s3_patience import Patience
-from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import SmallS3
-from danlu.testing.storage import BucketContract, StorageContract
+from danlu.storage.s3.bucket import S3RetryPolicy
+from danlu.storage.s3.storage import S3Storage
 from seaweed import Seaweed
 
 
@@ -27,12 +26,12 @@ class TestSmallS3(BucketContract):
     @pytest.fixture
     def storage(self, url: tuple[SmallS3, str]) -> S3Storage:
         url[0].buckets["bucket"].clear()
-        return S3Storage(endpoint(url[1]), "bucket", patience=Patience(20))
+        return S3Storage(endpoint(url[1]), "bucket", retry=S3RetryPolicy(20))
 
 
 # SeaweedFS 4.48 keeps objects as files: it takes '//' for '/', refuses '..', and lets no part of
 # a key have over 255 bytes. What it keeps must come back as it was.
-ODD_KEYS = (
+UNUSUAL_KEYS = (
     "blank and 'quotes\"",
     "数据/训练集.csv",
     "%2e%2e/a",
@@ -56,8 +55,8 @@ class TestSeaweed(StorageContract):
     def storage(self, seaweed: Seaweed) -> S3Storage:
         return seaweed.bucket("contract")
 
-    @pytest.mark.parametrize("key", ODD_KEYS)
-    def test_an_odd_key_is_found_again_as_it_was(self, storage: S3Storage, key: str) -> None:
+    @pytest.mark.parametrize("key", UNUSUAL_KEYS)
+    def test_odd_key_is_found_again_as_it_was(self, storage: S3Storage, key: str) -> None:
         data = b"" if key.endswith("/") else b"odd"
         storage.write(key, data)
 
@@ -89,13 +88,13 @@ class TestSeaweed(StorageContract):
         assert {"level/", "level2"} <= {entry.key for entry in storage.children("")}
         assert list(storage.children("nothing/")) == []
 
-    def test_the_time_of_change_is_told(self, storage: S3Storage) -> None:
+    def test_the_time_of_change_is_reported(self, storage: S3Storage) -> None:
         begin = time.time()
         storage.write("a", b"x")
 
         found = [storage.stat("a"), *storage.list("a")]
         assert all(e and abs(e.modified / 1e9 - begin) < 120 for e in found)
 
-    def test_a_missing_object_is_told_by_its_name(self, storage: S3Storage) -> None:
+    def test_a_missing_object_is_reported_by_its_name(self, storage: S3Storage) -> None:
         with pytest.raises(NotFound, match="no object named 'x'"):
             storage.open("x")

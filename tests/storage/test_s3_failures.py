@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from contracts.s3_server import Fault, Reply, Request, SmallS3, endpoint, error
 from danlu.errors import StorageError
 from danlu.storage.locate import Stores
-from danlu.storage.s3 import S3Storage
-from danlu.storage.s3_faults import Unreachable
-from danlu.storage.s3_wire import Timeouts
-from danlu.testing.s3_server import endpoint
-from danlu.testing.s3_service import Fault, Reply, Request, SmallS3, error
+from danlu.storage.s3.answers import Unreachable
+from danlu.storage.s3.http import Timeouts
+from danlu.storage.s3.storage import S3Storage
 from small_s3 import (
     BIG,
     DATE,
@@ -31,7 +30,7 @@ from small_s3 import (
 def impatient(url: str, clock: Clock, silence: float) -> S3Storage:
     """A storage that takes so many seconds of silence for a dead connection."""
     timeouts = Timeouts(connect=30, silence=silence)
-    return S3Storage(endpoint(url), "bucket", patience=clock.patience, timeouts=timeouts)
+    return S3Storage(endpoint(url), "bucket", retry=clock.retry, timeouts=timeouts)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -81,7 +80,7 @@ def cut(service: SmallS3) -> Fault:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_half_an_object_is_never_taken_for_the_whole(
+def test_half_object_is_never_taken_for_whole(
     service: SmallS3, storage: S3Storage, clock: Clock, key: str
 ) -> None:
     storage.write(key, BIG[:100_000])
@@ -95,7 +94,7 @@ def test_half_an_object_is_never_taken_for_the_whole(
         storage.read(key)
 
 
-def test_half_a_listing_is_never_taken_for_the_whole(
+def test_half_listing_is_never_taken_for_whole(
     service: SmallS3, storage: S3Storage, clock: Clock
 ) -> None:
     storage.write("a", b"")
@@ -106,7 +105,7 @@ def test_half_a_listing_is_never_taken_for_the_whole(
     assert len(clock.waits) == 1
 
 
-def test_an_outage_of_five_minutes_during_an_upload_loses_nothing(
+def test_outage_of_five_minutes_during_upload_loses_nothing(
     service: SmallS3, storage: S3Storage, clock: Clock
 ) -> None:
     down: list[float] = []
@@ -126,7 +125,7 @@ def test_an_outage_of_five_minutes_during_an_upload_loses_nothing(
     assert service.uploads == {}
 
 
-def test_an_outage_that_does_not_end_is_told(
+def test_an_outage_that_does_not_end_is_reported(
     service: SmallS3, storage: S3Storage, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.faults = [busy]
@@ -140,16 +139,16 @@ def test_an_outage_that_does_not_end_is_told(
     assert "does not answer (503 SlowDown); trying on for 89" in caplog.text
 
 
-def test_a_wait_ends_when_its_limit_says_so(service: SmallS3, url: str, clock: Clock) -> None:
+def test_wait_ends_at_its_limit(service: SmallS3, url: str, clock: Clock) -> None:
     service.faults = [busy]
-    patience = dataclasses.replace(clock.patience, limit=lambda: 20 - clock.now)
+    patience = dataclasses.replace(clock.retry, limit=lambda: 20 - clock.now)
 
     with pytest.raises(Unreachable, match="SlowDown"):
-        S3Storage(endpoint(url), "bucket", patience=patience).read("a")
+        S3Storage(endpoint(url), "bucket", retry=patience).read("a")
     assert 20 <= clock.now < 36
 
 
-def test_the_limit_of_stores_holds_for_what_is_open_already(
+def test_limit_of_stores_holds_for_what_is_open_already(
     service: SmallS3, url: str, tmp_path: Path
 ) -> None:
     stores = Stores(tmp_path, {"s3": endpoint(url)})
@@ -161,14 +160,14 @@ def test_the_limit_of_stores_holds_for_what_is_open_already(
         place.storage.read("a")
 
 
-def test_a_port_where_nobody_listens_is_told(url: str, clock: Clock) -> None:
-    nobody = S3Storage(endpoint("http://127.0.0.1:9"), "bucket", patience=clock.patience)
+def test_closed_port_is_reported(url: str, clock: Clock) -> None:
+    unused = S3Storage(endpoint("http://127.0.0.1:9"), "bucket", retry=clock.retry)
 
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9 did not answer"):
-        nobody.write("a", b"x")
+        unused.write("a", b"x")
 
 
-def test_an_upload_whose_last_answer_got_lost_is_whole(
+def test_upload_whose_last_answer_got_lost_is_whole(
     service: SmallS3, storage: S3Storage, clock: Clock
 ) -> None:
     lose(service, completes)
@@ -180,9 +179,7 @@ def test_an_upload_whose_last_answer_got_lost_is_whole(
     assert storage.read("model") == BIG
 
 
-def test_an_upload_that_somebody_took_back_is_not_taken_for_done(
-    service: SmallS3, storage: S3Storage
-) -> None:
+def test_aborted_upload_is_not_complete(service: SmallS3, storage: S3Storage) -> None:
     storage.write("model", b"x" * len(BIG))  # of the same size, and not ours
 
     def happens(request: Request) -> None:
@@ -197,9 +194,7 @@ def test_an_upload_that_somebody_took_back_is_not_taken_for_done(
     assert storage.stat("model") == before
 
 
-def test_who_created_an_object_knows_it_though_the_answer_got_lost(
-    service: SmallS3, storage: S3Storage
-) -> None:
+def test_creator_is_known_after_lost_response(service: SmallS3, storage: S3Storage) -> None:
     lose(service, lambda request: request.method == "PUT")
 
     assert storage.create("claim", b"mine")

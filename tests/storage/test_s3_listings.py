@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from contracts.s3_server import Reply, Request, SmallS3
 from danlu.errors import DanluError, StorageError
-from danlu.storage import s3_lane, s3_wire
 from danlu.storage.locate import Location
-from danlu.storage.s3 import S3Storage
-from danlu.storage.trees import pull
-from danlu.testing.s3_service import Reply, Request, SmallS3
+from danlu.storage.s3 import http as s3_wire
+from danlu.storage.s3 import multiplexer as s3_lane
+from danlu.storage.s3.storage import S3Storage
+from danlu.storage.transfer import pull
 
 
-def says(service: SmallS3, body: str) -> None:
+def respond_with(service: SmallS3, body: str) -> None:
     """Let every listing be this."""
 
     def answer(request: Request) -> Reply | None:
@@ -30,9 +31,12 @@ def listing(*keys: str, more: str = "") -> str:
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        (listing("data/a", "../../etc/passwd"), r"names '\.\./\.\./etc/passwd', which does not"),
-        (listing("other/a"), "names 'other/a', which does not lie there"),
-        (listing("data/a", more="<IsTruncated>true</IsTruncated>"), "does not say where"),
+        (
+            listing("data/a", "../../etc/passwd"),
+            r"names '\.\./\.\./etc/passwd', which is not below it",
+        ),
+        (listing("other/a"), "names 'other/a', which is not below it"),
+        (listing("data/a", more="<IsTruncated>true</IsTruncated>"), "continues without a marker"),
         (
             listing("data/a", more="<NextContinuationToken>again</NextContinuationToken>"),
             "has no end",
@@ -45,10 +49,10 @@ def listing(*keys: str, more: str = "") -> str:
         ("", "not XML"),
     ],
 )
-def test_what_cannot_be_is_told(
+def test_what_cannot_be_is_reported(
     service: SmallS3, storage: S3Storage, body: str, sentence: str
 ) -> None:
-    says(service, body)
+    respond_with(service, body)
 
     with pytest.raises(StorageError, match=sentence):
         list(storage.list("data/"))
@@ -62,19 +66,19 @@ def test_a_document_type_is_seen_in_every_encoding(service: SmallS3, storage: S3
         list(storage.list("data/"))
 
 
-def test_a_listing_without_end_does_not_fill_the_memory(
+def test_listing_without_end_does_not_fill_memory(
     service: SmallS3, storage: S3Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3_lane, "LONGEST_BODY", 1000)
-    monkeypatch.setattr(s3_wire, "LONGEST_ANSWER", 1000)
-    says(service, listing(*(f"data/{number}" for number in range(100))))
+    monkeypatch.setattr(s3_lane, "MAX_BODY", 1000)
+    monkeypatch.setattr(s3_wire, "MAX_ANSWER", 1000)
+    respond_with(service, listing(*(f"data/{number}" for number in range(100))))
 
-    with pytest.raises(StorageError, match="an answer of more than 1,000 bytes"):
+    with pytest.raises(StorageError, match="the answer is too large"):
         list(storage.list("data/"))
 
 
 @pytest.mark.parametrize("escape", ["data/../../outside", "data//../../outside", "data/.."])
-def test_no_key_leads_out_of_the_folder_it_is_fetched_into(
+def test_no_key_leads_out_of_folder_it_is_fetched_into(
     service: SmallS3, storage: S3Storage, tmp_path: Path, escape: str
 ) -> None:
     storage.write(escape, b"escaped")
@@ -89,7 +93,7 @@ def test_no_key_leads_out_of_the_folder_it_is_fetched_into(
 def test_keys_that_are_not_encoded_are_taken_as_they_are(
     service: SmallS3, storage: S3Storage
 ) -> None:
-    says(service, listing("data/a+b%20c 数据"))
+    respond_with(service, listing("data/a+b%20c 数据"))
 
     assert [entry.key for entry in storage.list("data/")] == ["data/a+b%20c 数据"]
 

@@ -11,7 +11,7 @@ from seaweed import Seaweed
 FORKS = """
 import os, signal, sys
 from danlu.settings import Endpoint, Secret
-from danlu.storage.s3 import S3Storage
+from danlu.storage.s3.storage import S3Storage
 
 url, access, secret, bucket = sys.argv[1:]
 storage = S3Storage(Endpoint(url, access_key=Secret(access), secret_key=Secret(secret)), bucket)
@@ -69,12 +69,12 @@ from danlu.storage.locate import Stores
 place = Stores.of(load()).at("obs://bucket/a")
 place.storage.write(place.key, b"x")
 assert place.storage.read(place.key) == b"x"
-import danlu.agent.life
+import danlu.agent.task_runner
 print([name for name in ("botocore", "urllib3") if name in sys.modules])
 """
 
 
-def test_nothing_of_it_is_loaded_where_files_are_all_there_is(
+def test_file_storage_imports_no_s3_modules(
     tmp_path: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DANLU_HOME", str(tmp_path))
@@ -84,9 +84,10 @@ def test_nothing_of_it_is_loaded_where_files_are_all_there_is(
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-def test_a_storage_that_was_only_made_has_loaded_nothing() -> None:
+def test_storage_that_was_only_made_has_loaded_nothing() -> None:
     code = (
-        "import sys\nfrom danlu.settings import Endpoint\nfrom danlu.storage.s3 import S3Storage\n"
+        "import sys\nfrom danlu.settings import Endpoint\n"
+        "from danlu.storage.s3.storage import S3Storage\n"
         "S3Storage(Endpoint('http://127.0.0.1:9'), 'bucket')\n"
         "print([name for name in ('botocore', 'urllib3') if name in sys.modules])"
     )

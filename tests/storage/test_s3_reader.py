@@ -4,10 +4,9 @@ import io
 
 import pytest
 
+from contracts.s3_server import SmallS3
 from danlu.errors import StorageError
-from danlu.storage.s3 import S3Storage
-from danlu.storage.s3_reader import AHEAD, ObjectReader
-from danlu.testing.s3_service import SmallS3
+from danlu.storage.s3.storage import AHEAD, ObjectReader, S3Storage
 from small_s3 import BIG
 
 DATA = bytes(range(256)) * 4  # 64 blocks of 16 bytes
@@ -42,7 +41,7 @@ def test_all_at_once() -> None:
         assert reader.read() == b""
 
 
-def test_who_goes_on_finds_the_next_blocks_on_their_way() -> None:
+def test_sequential_read_prefetches_next_blocks() -> None:
     source = Source()
     with source.reader() as reader:
         reader.seek(16)
@@ -52,7 +51,7 @@ def test_who_goes_on_finds_the_next_blocks_on_their_way() -> None:
         assert sorted(source.fetched) == [1, *range(2, 2 + AHEAD)]
 
 
-def test_who_jumps_fetches_only_what_is_read() -> None:
+def test_random_read_fetches_only_its_blocks() -> None:
     source = Source()
     with source.reader() as reader:
         for block in (40, 3, 20, 60):
@@ -75,7 +74,7 @@ def test_positions_are_those_of_a_file() -> None:
             reader.seek(-1)
 
 
-def test_a_fetch_that_fails_is_told_where_it_is_read() -> None:
+def test_fetch_that_fails_is_reported_where_it_is_read() -> None:
     def fail(start: int, end: int) -> bytes:
         raise StorageError(f"no bytes from {start}")
 
@@ -96,7 +95,7 @@ def test_a_large_object_is_read_whole(storage: S3Storage) -> None:
 
 
 @pytest.mark.parametrize("key", ["a", "odd//a"])
-def test_an_object_replaced_while_it_is_read_is_never_mixed(storage: S3Storage, key: str) -> None:
+def test_object_replaced_while_it_is_read_is_never_mixed(storage: S3Storage, key: str) -> None:
     storage.write(key, BIG)
 
     with storage.open(key) as file:
@@ -107,7 +106,7 @@ def test_an_object_replaced_while_it_is_read_is_never_mixed(storage: S3Storage, 
             file.read(100)
 
 
-def test_an_object_removed_while_it_is_read_is_told(service: SmallS3, storage: S3Storage) -> None:
+def test_object_removed_while_it_is_read_is_reported(service: SmallS3, storage: S3Storage) -> None:
     storage.write("a", BIG)
 
     with storage.open("a") as file:

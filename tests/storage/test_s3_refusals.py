@@ -1,14 +1,13 @@
-"""A service that refuses: a wrong key, a missing permission, a missing bucket, told apart."""
+"""A service that refuses: wrong key, missing permission, missing bucket."""
 
 from collections.abc import Callable
 
 import pytest
 
+from contracts.s3_server import ACCESS, READER, SECRET, SmallS3, endpoint, error
 from danlu.errors import NotFound, StorageError
-from danlu.storage.s3 import S3Storage
-from danlu.storage.s3_faults import NoBucket, NoPermission, WrongKey
-from danlu.testing.s3_server import endpoint
-from danlu.testing.s3_service import ACCESS, READER, SECRET, SmallS3, error
+from danlu.storage.s3.answers import NoBucket, NoPermission, WrongKey
+from danlu.storage.s3.storage import S3Storage
 from small_s3 import BIG, KEYS, Clock
 
 
@@ -33,10 +32,10 @@ WRITING = {"write", "write a lot", "create", "copy", "delete"}
 
 @pytest.mark.parametrize("what", everything(S3Storage(endpoint("http://x"), "b")))
 @pytest.mark.parametrize(("access", "secret"), [(ACCESS, "wrong-canary"), ("stranger", SECRET)])
-def test_a_wrong_key_is_told_at_once_and_never_shown(
+def test_wrong_key_is_reported_at_once_and_never_shown(
     url: str, service: SmallS3, clock: Clock, what: str, access: str, secret: str
 ) -> None:
-    storage = S3Storage(endpoint(url, access, secret), "bucket", patience=clock.patience)
+    storage = S3Storage(endpoint(url, access, secret), "bucket", retry=clock.retry)
 
     with pytest.raises(WrongKey, match="does not accept the key") as caught:
         everything(storage)[what]()
@@ -48,30 +47,30 @@ def test_a_wrong_key_is_told_at_once_and_never_shown(
 
 
 @pytest.mark.parametrize("what", everything(S3Storage(endpoint("http://x"), "b")))
-def test_a_key_that_may_only_read_is_told_what_it_may_not(
+def test_read_only_key_error_names_the_action(
     url: str, service: SmallS3, storage: S3Storage, clock: Clock, what: str
 ) -> None:
     storage.write("a", b"x")
-    reader = S3Storage(endpoint(url, READER), "bucket", patience=clock.patience)
+    reader = S3Storage(endpoint(url, READER), "bucket", retry=clock.retry)
 
     if what not in WRITING:
         everything(reader)[what]()
         return
-    with pytest.raises(NoPermission, match=r"not allowed to do this with '[ab]' in bucket"):
+    with pytest.raises(NoPermission, match=r"no permission for '[ab]' in bucket"):
         everything(reader)[what]()
     assert clock.waits == []
     assert {key: stored.data for key, stored in service.buckets["bucket"].items()} == {"a": b"x"}
 
 
 @pytest.mark.parametrize("what", ["list", "open", "read", "write", "write a lot", "create"])
-def test_a_bucket_that_is_not_there_is_told(url: str, clock: Clock, what: str) -> None:
-    storage = S3Storage(endpoint(url), "nowhere", patience=clock.patience)
+def test_a_bucket_that_is_not_there_is_reported(url: str, clock: Clock, what: str) -> None:
+    storage = S3Storage(endpoint(url), "nowhere", retry=clock.retry)
 
     with pytest.raises(NoBucket, match="There is no bucket 'nowhere' at "):
         everything(storage)[what]()
 
 
-def test_an_object_that_is_not_there_is_no_failure(storage: S3Storage, clock: Clock) -> None:
+def test_object_that_is_not_there_is_no_failure(storage: S3Storage, clock: Clock) -> None:
     for key in KEYS:
         assert storage.read(key) is None
         assert storage.stat(key) is None
@@ -80,8 +79,8 @@ def test_an_object_that_is_not_there_is_no_failure(storage: S3Storage, clock: Cl
     assert clock.waits == []
 
 
-def test_a_clock_that_is_off_is_told(service: SmallS3, storage: S3Storage) -> None:
+def test_a_clock_that_is_off_is_reported(service: SmallS3, storage: S3Storage) -> None:
     service.faults = [lambda _: error(403, "RequestTimeTooSkewed")]
 
-    with pytest.raises(StorageError, match="refuses the clock of this machine"):
+    with pytest.raises(StorageError, match="rejects the clock of this machine"):
         storage.read("a")

@@ -1,4 +1,4 @@
-"""An upload that was killed is gone on with, by whoever can know that it is dead."""
+"""An upload of a killed process is resumed by a process that knows that it is dead."""
 
 import subprocess
 import sys
@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from contracts.s3_server import SmallS3, Unfinished, endpoint
+from contracts.storage import Broken
 from danlu.errors import StorageError
-from danlu.storage.s3 import S3Storage
-from danlu.storage.s3_notes import noted
-from danlu.storage.s3_upload import PART
-from danlu.testing.memory import Broken
-from danlu.testing.s3_server import endpoint
-from danlu.testing.s3_service import SmallS3, Unfinished
+from danlu.storage.s3.storage import S3Storage
+from danlu.storage.s3.upload import PART, lock_upload_record
 from seaweed import Seaweed
 from small_s3 import BIG
 
@@ -20,7 +18,7 @@ WRITER = """
 import io, sys
 from pathlib import Path
 from danlu.settings import Endpoint, Secret
-from danlu.storage.s3 import S3Storage
+from danlu.storage.s3.storage import S3Storage
 from small_s3 import BIG
 
 class Halfway(io.BytesIO):
@@ -45,7 +43,9 @@ def killed(service: SmallS3, storage: S3Storage, folder: Path, data: bytes, coun
     """Leave what a writer leaves that was killed when ``count`` parts were sent."""
     sent = {n + 1: data[n * PART : (n + 1) * PART] for n in range(count)}
     service.uploads["left"] = Unfinished("a", sent)
-    with noted(folder / "notes", "\0".join((storage._bucket.host, "bucket", "a"))) as note:
+    with lock_upload_record(
+        folder / "notes", "\0".join((storage._bucket.host, "bucket", "a"))
+    ) as note:
         assert note is not None
         note.write("left")
 
@@ -102,7 +102,7 @@ def test_an_upload_whose_writer_lives_is_left_alone(
     service.begun = "2099-01-01T00:00:00.000Z"
     killed(service, storage, tmp_path, BIG, 3)
 
-    with noted(tmp_path / "notes", "\0".join((storage._bucket.host, "bucket", "a"))):
+    with lock_upload_record(tmp_path / "notes", "\0".join((storage._bucket.host, "bucket", "a"))):
         storage.write("a", BIG)
 
     assert sent(service) == [1, 2, 3, 4, 5, 6]
@@ -119,7 +119,7 @@ def test_what_fails_is_taken_back_with_its_note(
     assert list((tmp_path / "notes").iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_costs_nothing_but_notes(
+def test_folder_that_cannot_be_made_costs_nothing_but_notes(
     service: SmallS3, url: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("in the way")
@@ -129,7 +129,7 @@ def test_a_folder_that_cannot_be_made_costs_nothing_but_notes(
     assert service.buckets["bucket"]["a"].data == BIG
 
 
-def test_a_real_service_goes_on_with_what_a_killed_writer_sent(
+def test_real_service_goes_on_with_what_killed_writer_sent(
     seaweed: Seaweed, tmp_path: Path
 ) -> None:
     seaweed.bucket("resumed")

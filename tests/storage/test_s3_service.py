@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 
 from danlu.settings import Secret
-from danlu.storage.s3 import S3Storage
-from danlu.storage.s3_faults import NoBucket, NoPermission, WrongKey
+from danlu.storage.s3.answers import NoBucket, NoPermission, WrongKey
+from danlu.storage.s3.storage import S3Storage
 from seaweed import Seaweed
 from small_s3 import BIG
 
 
-def test_a_key_that_may_only_read_reads_and_does_not_write(seaweed: Seaweed) -> None:
+@pytest.mark.smoke
+def test_key_that_may_only_read_reads_and_does_not_write(seaweed: Seaweed) -> None:
     owner = seaweed.bucket("roles")
     owner.write("data/a", b"x")
     reader = S3Storage(seaweed.reader, "roles")
@@ -25,29 +26,29 @@ def test_a_key_that_may_only_read_reads_and_does_not_write(seaweed: Seaweed) -> 
         lambda: reader.copy("data/a", "data/b"),
         lambda: reader.delete("data/a"),
     ):
-        with pytest.raises(NoPermission, match="The key is not allowed to do this with 'data/"):
+        with pytest.raises(NoPermission, match="The key has no permission for 'data/"):
             attempt()
     assert [entry.key for entry in owner.list()] == ["data/a"]
     assert owner.read("data/a") == b"x"
 
 
 @pytest.mark.parametrize("wrong", ["access_key", "secret_key"])
-def test_a_wrong_key_is_told_apart_from_a_missing_permission(seaweed: Seaweed, wrong: str) -> None:
+def test_wrong_key_is_distinguished_from_missing_permission(seaweed: Seaweed, wrong: str) -> None:
     seaweed.bucket("roles").write("a", b"x")
     place = replace(seaweed.endpoint, **{wrong: Secret("canary-0123456789")})
-    stranger = S3Storage(place, "roles")
+    other = S3Storage(place, "roles")
 
     for attempt in (
-        lambda: stranger.read("a"),
-        lambda: stranger.stat("a"),
-        lambda: list(stranger.list()),
+        lambda: other.read("a"),
+        lambda: other.stat("a"),
+        lambda: list(other.list()),
     ):
         with pytest.raises(WrongKey, match="does not accept the key") as caught:
             attempt()
         assert "canary" not in f"{caught.value}{caught.value.__cause__}"
 
 
-def test_a_bucket_that_is_not_there_is_told(seaweed: Seaweed) -> None:
+def test_a_bucket_that_is_not_there_is_reported(seaweed: Seaweed) -> None:
     nowhere = S3Storage(seaweed.endpoint, "nowhere")
 
     with pytest.raises(NoBucket, match="There is no bucket 'nowhere'"):

@@ -10,12 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from contracts.s3_server import SmallS3, endpoint, serve
 from danlu.errors import Refused, StorageError
 from danlu.settings import Endpoint, load
-from danlu.storage.s3 import S3Storage
-from danlu.storage.s3_faults import Untrusted
-from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import SmallS3
+from danlu.storage.s3.answers import Untrusted
+from danlu.storage.s3.storage import S3Storage
 from small_s3 import BIG, KEYS, Clock
 from tls import Trust, trust
 
@@ -32,7 +31,7 @@ def place(service: SmallS3, signed: Trust) -> Iterator[Endpoint]:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_whom_the_settings_trust_is_spoken_to(place: Endpoint, key: str) -> None:
+def test_service_with_trusted_certificate_is_used(place: Endpoint, key: str) -> None:
     storage = S3Storage(place, "bucket")
 
     storage.write(key, BIG)
@@ -42,32 +41,30 @@ def test_whom_the_settings_trust_is_spoken_to(place: Endpoint, key: str) -> None
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_whom_nobody_trusts_is_told_at_once(place: Endpoint, clock: Clock, key: str) -> None:
-    stranger = replace(place, ca_bundle="")
+def test_untrusted_certificate_is_reported_at_once(place: Endpoint, clock: Clock, key: str) -> None:
+    other = replace(place, ca_bundle="")
 
-    with pytest.raises(Untrusted, match="is not one this machine trusts") as caught:
-        S3Storage(stranger, "bucket", patience=clock.patience).read(key)
+    with pytest.raises(Untrusted, match="does not trust the certificate") as caught:
+        S3Storage(other, "bucket", retry=clock.retry).read(key)
     assert "ca_bundle" in caught.value.hint
     assert clock.waits == []
 
 
-def test_who_speaks_plain_http_is_told_at_once(service: SmallS3, clock: Clock) -> None:
+def test_plain_http_service_is_reported_at_once(service: SmallS3, clock: Clock) -> None:
     with serve(service) as url:
         plain = endpoint(url.replace("http:", "https:"))
 
         with pytest.raises(StorageError, match="No TLS connection") as caught:
-            S3Storage(plain, "bucket", patience=clock.patience).read("a")
+            S3Storage(plain, "bucket", retry=clock.retry).read("a")
     assert "http://" in caught.value.hint
     assert clock.waits == []
 
 
-def test_a_connection_cut_off_before_it_is_safe_is_made_again(
-    place: Endpoint, clock: Clock
-) -> None:
+def test_connection_cut_off_before_it_is_safe_is_made_again(place: Endpoint, clock: Clock) -> None:
     with cutting_off(3, urlsplit(place.endpoint).port or 0) as port:
         front = replace(place, endpoint=f"https://127.0.0.1:{port}")
 
-        storage = S3Storage(front, "bucket", patience=clock.patience)
+        storage = S3Storage(front, "bucket", retry=clock.retry)
 
         assert storage.stat("a") is None
     assert len(clock.waits) == 3
@@ -94,7 +91,7 @@ def cutting_off(count: int, port: int) -> Iterator[int]:
 
     with ExitStack() as stack:
         front = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        leading = threading.Thread(target=lead)
+        leading = threading.Thread(target=lead, daemon=True)  # who fails does not come again
         leading.start()
         yield front.getsockname()[1]
         for end in ends:
@@ -123,7 +120,7 @@ def test_what_this_machine_trusts_needs_no_setting(
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("text", [None, "no certificate"])
-def test_a_bundle_that_cannot_be_is_told(
+def test_a_bundle_that_is_impossible_is_reported(
     place: Endpoint, tmp_path: Path, key: str, text: str | None
 ) -> None:
     bundle = tmp_path / "bundle.pem"

@@ -4,21 +4,21 @@ import os
 import signal
 import subprocess
 import sys
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from contracts.s3_server import Reply, Request, Reset, SmallS3, Unfinished, error
+from contracts.storage import Broken
 from danlu.errors import StorageError
-from danlu.storage.s3 import S3Storage
-from danlu.testing.memory import Broken
-from danlu.testing.s3_service import Reply, Request, Reset, SmallS3, Unfinished, error
+from danlu.storage.s3.storage import S3Storage
 from seaweed import Seaweed
 from small_s3 import BIG
 
 WRITER = """
 import io, sys
 from danlu.settings import Endpoint, Secret
-from danlu.storage.s3 import S3Storage
+from danlu.storage.s3.storage import S3Storage
 
 class Halfway(io.RawIOBase):
     parts = 0
@@ -36,7 +36,7 @@ S3Storage(place, bucket).write("out/model", Halfway())
 """
 
 
-def test_a_writer_that_is_killed_leaves_no_object_and_its_parts_are_found(
+def test_killed_writer_leaves_only_parts(
     seaweed: Seaweed,
 ) -> None:
     storage = seaweed.bucket("killed")
@@ -67,7 +67,7 @@ def test_a_writer_that_is_killed_leaves_no_object_and_its_parts_are_found(
     assert storage.sweep(older=0) == 0
 
 
-def test_a_writer_killed_over_an_old_object_leaves_that_one(
+def test_writer_killed_over_old_object_leaves_that_one(
     service: SmallS3, storage: S3Storage, url: str
 ) -> None:
     storage.write("out/model", b"old")
@@ -104,14 +104,14 @@ def test_a_writer_killed_over_an_old_object_leaves_that_one(
         (None, ["out/model", "out/other", "elsewhere/model"]),
     ],
 )
-def test_an_upload_takes_back_what_cannot_be_alive_beside_it(
+def test_upload_takes_back_what_cannot_be_alive_beside_it(
     service: SmallS3, storage: S3Storage, hours: float | None, left: list[str]
 ) -> None:
     keys = ("out/model", "out/other", "elsewhere/model")
     service.uploads = {key: Unfinished(key, {}) for key in keys}
     service.begun = "some time ago"
     if hours is not None:
-        service.begun = (datetime.now(timezone.utc) - timedelta(hours=hours)).isoformat()
+        service.begun = (datetime.now(UTC) - timedelta(hours=hours)).isoformat()
 
     storage.write("out/model", BIG)
 
@@ -132,7 +132,9 @@ def test_a_part_that_is_refused_ends_the_upload(service: SmallS3, storage: S3Sto
 
     service.faults = [refuse]
 
-    with pytest.raises(StorageError, match="refused 'model' in bucket 'bucket': 400 EntityToo"):
+    with pytest.raises(
+        StorageError, match="rejected the request for 'model' in bucket 'bucket': 400 EntityToo"
+    ):
         storage.write("model", BIG)
     assert service.buckets["bucket"] == {}
     assert service.uploads == {}
@@ -147,11 +149,11 @@ def test_sizes_around_that_of_a_part(service: SmallS3, storage: S3Storage, size:
     assert entry.etag.endswith("-2") == (size > 8 << 20)
 
 
-def test_an_object_too_large_for_one_copy_is_copied_in_parts(
+def test_object_too_large_for_one_copy_is_copied_in_parts(
     service: SmallS3, storage: S3Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("danlu.storage.s3_upload.LARGEST_COPY", 1 << 20)
-    monkeypatch.setattr("danlu.storage.s3_upload.COPIED", 3 << 20)
+    monkeypatch.setattr("danlu.storage.s3.upload.LARGEST_COPY", 1 << 20)
+    monkeypatch.setattr("danlu.storage.s3.upload.COPIED", 3 << 20)
     storage.write("a b", BIG)
 
     entry = storage.copy("a b", "c")

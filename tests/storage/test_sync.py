@@ -10,21 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from contracts.s3_server import Reply, Request, SmallS3, endpoint, error, serve
 from danlu.errors import StorageError
 from danlu.storage.cache import ContentCache
 from danlu.storage.locate import Location, Stores
-from danlu.storage.s3 import S3Storage
-from danlu.storage.trees import pull, push
-from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import Reply, Request, SmallS3, error
+from danlu.storage.s3.storage import S3Storage
+from danlu.storage.transfer import pull, push
 from seaweed import Seaweed
 
 LARGE = 9 << 20
-
-
-@pytest.fixture
-def service() -> SmallS3:
-    return SmallS3("bucket")
 
 
 @pytest.fixture
@@ -55,7 +49,7 @@ def old(folder: Path) -> Path:
     return folder
 
 
-def test_a_tree_takes_a_listing_and_a_request_per_object(
+def test_tree_takes_listing_and_request_per_object(
     service: SmallS3, place: Location, tmp_path: Path
 ) -> None:
     manifest = pull(place, tmp_path / "to")
@@ -65,7 +59,7 @@ def test_a_tree_takes_a_listing_and_a_request_per_object(
     assert list(manifest.files) == sorted(manifest.files)
 
 
-def test_the_same_data_is_not_fetched_for_a_second_job(
+def test_same_data_is_not_fetched_for_second_job(
     service: SmallS3, place: Location, cache: ContentCache
 ) -> None:
     first = cache.tree(place, "one")
@@ -90,7 +84,7 @@ def test_an_empty_object_is_only_looked_at(
 
 
 def test_objects_come_several_at_once(service: SmallS3, place: Location, tmp_path: Path) -> None:
-    # Nobody passes before eight have come.
+    # No request passes before eight have arrived.
     together = threading.Barrier(8)
     waiting = iter(range(8))
 
@@ -130,7 +124,7 @@ def test_what_progress_raises_ends_all(place: Location, tmp_path: Path) -> None:
         pull(place, tmp_path / "to", progress)
 
 
-def test_an_object_whose_bytes_are_not_its_sum_is_looked_at_again(
+def test_object_with_wrong_checksum_is_read_again(
     service: SmallS3, place: Location, tmp_path: Path
 ) -> None:
     """As with keys of the service's own: then the etag is no MD5 sum."""
@@ -142,7 +136,7 @@ def test_an_object_whose_bytes_are_not_its_sum_is_looked_at_again(
     assert asked(service) == {"list": 1, "GET": 12, "HEAD": 1}
 
 
-def test_a_push_takes_a_request_per_file_and_the_next_attempt_none(
+def test_push_takes_request_per_file_and_next_attempt_none(
     service: SmallS3, stores: Stores, tmp_path: Path
 ) -> None:
     folder = tmp_path / "out"
@@ -161,7 +155,7 @@ def test_a_push_takes_a_request_per_file_and_the_next_attempt_none(
     assert service.buckets["bucket"]["out/deep/b"].data == b"deep/b"
 
 
-def test_a_changed_file_is_pushed_though_nothing_is_known(
+def test_changed_file_is_pushed_though_nothing_is_known(
     service: SmallS3, stores: Stores, tmp_path: Path
 ) -> None:
     folder = tmp_path / "out"
@@ -194,7 +188,7 @@ def test_a_checkpoint_is_published_after_its_data(
     assert written[-1] == "checkpoint"
 
 
-def test_a_real_service_takes_a_tree_and_gives_it_back(
+def test_real_service_takes_tree_and_gives_it_back(
     seaweed: Seaweed, cache: ContentCache, tmp_path: Path
 ) -> None:
     cache.limit = 1 << 30

@@ -27,16 +27,16 @@ class Writer:
         from tensorboard.compat.proto.summary_pb2 import Summary
 
         self._time += 1
-        told = Summary.Value(tag=tag)
+        reported = Summary.Value(tag=tag)
         if self._simple:
-            told.simple_value = value
+            reported.simple_value = value
         else:
-            told.tensor.dtype = 1
-            told.tensor.float_val.append(value)
+            reported.tensor.dtype = 1
+            reported.tensor.float_val.append(value)
             if tag not in self._tags:
-                told.metadata.plugin_data.plugin_name = "scalars"
+                reported.metadata.plugin_data.plugin_name = "scalars"
                 self._tags.add(tag)
-        self.put(Event(wall_time=self._time, step=step, summary=Summary(value=[told])))
+        self.put(Event(wall_time=self._time, step=step, summary=Summary(value=[reported])))
 
     def start(self, step: int) -> None:
         """What a Supervisor writes when it begins."""

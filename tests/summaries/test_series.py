@@ -4,7 +4,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from danlu.summaries.series import Point, Series
+from danlu.agent.reports.curves import Point, Series
 
 
 def _series(values, most=20):
@@ -15,7 +15,7 @@ def _series(values, most=20):
 
 
 @given(st.lists(st.floats(), max_size=500))
-def test_the_points_that_matter_are_always_kept_in_bounded_room(values):
+def test_points_that_matter_are_always_kept_in_bounded_room(values):
     points = _series(values).points()
 
     kept = [point.value for point in points]
@@ -36,7 +36,7 @@ def test_a_short_curve_is_kept_whole():
     assert [point.value for point in _series(values).points()] == values
 
 
-def test_points_of_a_long_curve_lie_evenly():
+def test_points_of_a_long_curve_are_evenly():
     steps = [point.step for point in _series([1.0] * 1000).points()]
 
     assert {after - before for before, after in itertools.pairwise(steps[:-1])} == {64}

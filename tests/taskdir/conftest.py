@@ -1,5 +1,15 @@
-"""The contract's assertions show their values, as those of a test file do."""
+"""Both ways to carry a task's files; the contract's assertions show their values."""
+
+from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("danlu.testing.taskdir")
+from contracts.taskdir import MemoryObjects
+from danlu.taskdir.job_files import JobFileStore, LocalJobFiles, StoredJobFiles
+
+
+@pytest.fixture(params=["files", "store"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> JobFileStore:
+    if request.param == "files":
+        return LocalJobFiles(tmp_path)
+    return StoredJobFiles(MemoryObjects(), "jobs/abc")

@@ -12,17 +12,16 @@ from danlu.job.status import (
     Failure,
     Frame,
     Heartbeat,
+    Note,
     Outcome,
     Phase,
     Progress,
     Transfer,
+    Translation,
 )
-from danlu.job.translation import Note, Translation
 from danlu.taskdir.files import PROTOCOL, TaskDir, newest_attempt, raise_fence, tasks_of
-from danlu.taskdir.local import FileCarrier
-from danlu.taskdir.process import alive, this_agent
-from danlu.taskdir.store import StoreCarrier
-from danlu.testing.taskdir import MemoryObjects
+from danlu.taskdir.job_files import LocalJobFiles
+from danlu.taskdir.processes import alive, this_agent
 
 PLACE = Place("worker", 0, gpus=("0", "1"), peers={"worker": ("127.0.0.1:1", "127.0.0.1:2")})
 TASK = Task("abc", "mnist", "modelarts", 1, PLACE, Command("/code/训练.py", args=("--a=", "b c")))
@@ -30,16 +29,9 @@ AGENT = Agent(pid=1, started=2, host="here", boot="b")
 FAILURE = Failure("ValueError", "bad 值", frames=(Frame("train.py", 3),), exit_code=1)
 
 
-@pytest.fixture(params=["files", "store"])
-def carrier(request, tmp_path):
-    if request.param == "files":
-        return FileCarrier(tmp_path)
-    return StoreCarrier(MemoryObjects(), "jobs/abc")
-
-
 @pytest.fixture
-def files(carrier):
-    return TaskDir(carrier, 1, "worker-0")
+def files(store):
+    return TaskDir(store, 1, "worker-0")
 
 
 def test_a_plan_comes_back_as_it_was_written(files):
@@ -52,22 +44,22 @@ def test_a_plan_comes_back_as_it_was_written(files):
     assert files.is_planned()
 
 
-def test_a_plan_of_another_protocol_is_refused_in_words(files, carrier):
-    carrier.put("1/worker-0/plan.json", json.dumps({"protocol": PROTOCOL + 1}).encode())
+def test_a_plan_of_another_protocol_is_refused(files, store):
+    store.put("1/worker-0/plan.json", json.dumps({"protocol": PROTOCOL + 1}).encode())
 
     with pytest.raises(PlatformError, match=f"protocol {PROTOCOL + 1}, this agent {PROTOCOL}"):
         files.plan()
     assert files.is_planned()
 
 
-def test_a_field_of_a_newer_writer_is_passed_over(files, carrier):
-    carrier.put("1/worker-0/heartbeat.json", b'{"seq": 4, "at": 1.5, "mood": "good"}')
+def test_field_of_newer_writer_is_passed_over(files, store):
+    store.put("1/worker-0/heartbeat.json", b'{"seq": 4, "at": 1.5, "mood": "good"}')
 
     assert files.heartbeat() == Heartbeat(4, 1.5)
 
 
-def test_secrets_are_taken_once_and_are_never_in_the_plan(tmp_path):
-    files = TaskDir(FileCarrier(tmp_path), 1, "worker-0")
+def test_secrets_are_taken_once_and_are_never_in_plan(tmp_path):
+    files = TaskDir(LocalJobFiles(tmp_path), 1, "worker-0")
     files.write_plan(TASK, {"SK": "canary"})
     assert b"canary" not in (tmp_path / "1/worker-0/plan.json").read_bytes()
 
@@ -80,7 +72,7 @@ def test_where_the_plan_is_the_secrets_are(tmp_path):
     """The agent may be looking: secrets after the plan would come too late for it."""
     order = []
 
-    class Watched(FileCarrier):
+    class Watched(LocalJobFiles):
         def put(self, name, data, *, private=False):
             order.append((name, private))
             super().put(name, data, private=private)
@@ -90,7 +82,7 @@ def test_where_the_plan_is_the_secrets_are(tmp_path):
     assert order == [("1/worker-0/secrets.json", True), ("1/worker-0/plan.json", False)]
 
 
-def test_one_claim_and_the_claimer_may_tell_more_of_itself(files):
+def test_only_the_claimer_may_update_its_record(files):
     assert files.agent() is None
     assert files.claim(AGENT)
     assert not files.claim(Agent(pid=9, started=9, host="there"))
@@ -106,8 +98,8 @@ def test_one_outcome_and_it_never_changes(files):
     outcome = Outcome(1, Reason.SCRIPT_FAILED, 1, 12.5, FAILURE, pushed_files=2)
 
     assert files.outcome() is None
-    assert files.end(outcome)
-    assert not files.end(Outcome(1, Reason.DONE, 0, 13.5))
+    assert files.write_outcome(outcome)
+    assert not files.write_outcome(Outcome(1, Reason.DONE, 0, 13.5))
 
     assert files.outcome() == outcome
 
@@ -116,8 +108,8 @@ def test_what_an_agent_reports_is_read(files):
     progress = Progress((Phase("fetch code", 1.0),), Transfer("code", 1, 2, 0.5))
     assert (files.heartbeat(), files.progress(), files.stop_requested()) == (None, None, None)
 
-    files.beat(Heartbeat(1, 2.0))
-    files.report(progress)
+    files.write_heartbeat(Heartbeat(1, 2.0))
+    files.write_progress(progress)
     files.request_stop(0)
 
     assert files.heartbeat() == Heartbeat(1, 2.0)
@@ -135,87 +127,87 @@ def test_text_that_is_not_unicode_survives(files):
         "FileNotFoundError", b"\xca\xfd\xbe\xdd.csv".decode("utf-8", "surrogateescape")
     )
 
-    assert files.end(Outcome(1, Reason.SCRIPT_FAILED, 1, 1.0, failure))
+    assert files.write_outcome(Outcome(1, Reason.SCRIPT_FAILED, 1, 1.0, failure))
 
     assert files.outcome().failure == failure
 
 
 @pytest.mark.parametrize("rest", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"attempt": []}'])
-def test_what_a_power_cut_left_is_as_good_as_not_written(files, carrier, rest):
+def test_what_power_cut_left_is_as_good_as_not_written(files, store, rest):
     for name in ("plan", "heartbeat", "progress", "outcome", "stop", "secrets"):
-        carrier.put(f"1/worker-0/{name}.json", rest if rest != b'{"attempt": []}' else b"")
-    carrier.put("fence.json", rest)
+        store.put(f"1/worker-0/{name}.json", rest if rest != b'{"attempt": []}' else b"")
+    store.put("fence.json", rest)
 
     assert files.plan() is None
     assert (files.heartbeat(), files.progress(), files.outcome()) == (None, None, None)
     assert files.stop_requested() is None
     assert files.take_secrets() == {}
-    assert newest_attempt(carrier) == 0
+    assert newest_attempt(store) == 0
 
 
 @pytest.mark.parametrize("rest", [b"", b"{", b"{}", b'{"pid": 1}'])
-def test_a_claim_that_cannot_be_read_is_a_claim_of_nobody_alive(files, carrier, rest):
-    carrier.put("1/worker-0/agent.json", rest)
+def test_unreadable_claim_has_no_living_agent(files, store, rest):
+    store.put("1/worker-0/agent.json", rest)
 
     assert not files.claim(AGENT)
     assert files.agent() is not None
     assert not alive(files.agent())
 
 
-def test_the_fence_only_rises(carrier):
-    assert newest_attempt(carrier) == 0
+def test_the_fence_only_rises(store):
+    assert newest_attempt(store) == 0
 
-    raise_fence(carrier, 2)
-    raise_fence(carrier, 1)
+    raise_fence(store, 2)
+    raise_fence(store, 1)
 
-    assert newest_attempt(carrier) == 2
+    assert newest_attempt(store) == 2
 
 
-def test_the_tasks_of_an_attempt_are_those_with_a_plan(carrier):
+def test_tasks_of_attempt_are_those_with_plan(store):
     for attempt, name in ((1, "worker-0"), (1, "ps-0"), (10, "worker-0")):
-        TaskDir(carrier, attempt, name).write_plan(TASK, {})
-    TaskDir(carrier, 1, "worker-1").beat(Heartbeat(1, 1.0))
+        TaskDir(store, attempt, name).write_plan(TASK, {})
+    TaskDir(store, 1, "worker-1").write_heartbeat(Heartbeat(1, 1.0))
 
-    assert list(tasks_of(carrier, 1)) == ["ps-0", "worker-0"]
-    assert list(tasks_of(carrier, 2)) == []
+    assert list(tasks_of(store, 1)) == ["ps-0", "worker-0"]
+    assert list(tasks_of(store, 2)) == []
 
 
-def test_logs_of_two_attempts_are_two_logs(carrier):
+def test_logs_of_two_attempts_are_two_logs(store):
     for attempt in (1, 2):
-        writer = TaskDir(carrier, attempt, "worker-0").log_writer(1000)
+        writer = TaskDir(store, attempt, "worker-0").log_writer(1000)
         writer.write(f"attempt {attempt}".encode())
         writer.flush()
 
-    assert TaskDir(carrier, 1, "worker-0").log_reader().read(0).data == b"attempt 1"
-    assert TaskDir(carrier, 2, "worker-0").log_reader().read(0).data == b"attempt 2"
+    assert TaskDir(store, 1, "worker-0").log_reader().read(0).data == b"attempt 1"
+    assert TaskDir(store, 2, "worker-0").log_reader().read(0).data == b"attempt 2"
 
 
-class ClaimedMeanwhile(FileCarrier):
-    """Somebody claims the task right after each look at it."""
+class ClaimedMeanwhile(LocalJobFiles):
+    """Another agent claims the task right after each read."""
 
     def get(self, name):
         seen = super().get(name)
         if name.endswith("agent.json"):
-            TaskDir(FileCarrier(self.folder), 1, "worker-0").claim(this_agent())
+            TaskDir(LocalJobFiles(self.folder), 1, "worker-0").claim(this_agent())
         return seen
 
 
-def test_a_claim_that_comes_while_one_looks_is_not_taken_for_a_lost_one(tmp_path):
+def test_concurrent_claim_is_not_taken_as_lost(tmp_path):
     files = TaskDir(ClaimedMeanwhile(tmp_path), 1, "worker-0")
 
     assert files.agent() is None
     assert files.agent() == this_agent()
 
 
-def test_a_translation_is_replaced_by_a_longer_one(files, carrier):
+def test_a_translation_is_replaced_by_a_longer_one(files, store):
     assert files.translation() == Translation()
     first = Translation((Note("repaired", "打印", "train.py", 3),))
     second = Translation((*first.notes, Note("relaxed", "numpy==1.16.4")), left_out=2)
 
-    files.translate(first)
+    files.write_translation(first)
     assert files.translation() == first
-    files.translate(second)
+    files.write_translation(second)
 
     assert files.translation() == second
-    carrier.put("1/worker-0/translation.json", b"{")
+    store.put("1/worker-0/translation.json", b"{")
     assert files.translation() == Translation()

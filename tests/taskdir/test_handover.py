@@ -15,7 +15,7 @@ def _handed(settings):
     return handover.load(text)
 
 
-def test_an_agent_elsewhere_follows_the_settings_of_its_server(tmp_path):
+def test_agent_elsewhere_follows_settings_of_its_server(tmp_path):
     stores = {"s3": Endpoint("http://store", secret_key=Secret(CANARY), addressing="virtual")}
     served = Settings(
         home=tmp_path / "server",
@@ -55,7 +55,7 @@ def test_the_certificate_of_a_store_goes_along(tmp_path):
     assert Path(kept).read_text() == "-----BEGIN CERTIFICATE-----"
 
 
-def test_nobody_sees_a_secret_by_showing_a_handover(tmp_path):
+def test_repr_of_handover_hides_secrets(tmp_path):
     stores = {"s3": Endpoint("http://store", secret_key=Secret(CANARY))}
 
     assert CANARY not in repr(_handed(Settings(home=tmp_path, stores=stores)))

@@ -1,18 +1,6 @@
 """Logs: bounded on disk, honest about what is gone, few objects in a store."""
 
-import pytest
-
-from danlu.taskdir.local import FileCarrier
 from danlu.taskdir.log import LogReader, LogWriter
-from danlu.taskdir.store import StoreCarrier
-from danlu.testing.taskdir import MemoryObjects
-
-
-@pytest.fixture(params=["files", "store"])
-def carrier(request, tmp_path):
-    if request.param == "files":
-        return FileCarrier(tmp_path)
-    return StoreCarrier(MemoryObjects(), "jobs/abc")
 
 
 class Clock:
@@ -22,59 +10,59 @@ class Clock:
         return self.now
 
 
-def stored(carrier):
-    return sum(size for _, size in carrier.names("t/log/"))
+def stored(store):
+    return sum(size for _, size in store.names("t/log/"))
 
 
-def test_past_its_limit_a_log_keeps_how_it_began_and_how_it_ends(carrier):
-    writer = LogWriter(carrier, "t/", limit=40, segment=10)
+def test_limited_log_keeps_begin_and_end(store):
+    writer = LogWriter(store, "t/", limit=40, segment=10)
 
     for number in range(100):
         writer.write(b"%09d\n" % number)
         writer.flush()
 
-    reader = LogReader(carrier, "t/")
+    reader = LogReader(store, "t/")
     first = reader.read(0)
     assert first.data == b"000000000\n"
     after = reader.read(first.next)
     assert after.skipped == 960
     assert (after.start, after.data) == (970, b"000000097\n")
     assert reader.end() == 1000
-    assert stored(carrier) <= 40
+    assert stored(store) <= 40
 
 
-def test_one_enormous_write_is_kept_within_the_limit_too(carrier):
-    writer = LogWriter(carrier, "t/", limit=400, segment=100)
+def test_one_enormous_write_is_kept_within_limit_too(store):
+    writer = LogWriter(store, "t/", limit=400, segment=100)
 
     writer.write(b"x" * 5_000)
     writer.write(b"the end")
     writer.flush()
 
-    assert stored(carrier) <= 400
-    assert LogReader(carrier, "t/").read(-7).data == b"the end"
-    assert LogReader(carrier, "t/").end() == 5_007
+    assert stored(store) <= 400
+    assert LogReader(store, "t/").read(-7).data == b"the end"
+    assert LogReader(store, "t/").end() == 5_007
 
 
-def test_many_small_flushes_lose_nothing(carrier):
-    writer = LogWriter(carrier, "t/", limit=10_000, segment=1_000)
+def test_many_small_flushes_lose_nothing(store):
+    writer = LogWriter(store, "t/", limit=10_000, segment=1_000)
 
     for number in range(300):
         writer.write(b"%03d\n" % number)
         writer.flush()
 
     data = b""
-    while more := LogReader(carrier, "t/").read(len(data)):
+    while more := LogReader(store, "t/").read(len(data)):
         if not more.data:
             break
         assert more.skipped == 0
         data += more.data
     assert data == b"".join(b"%03d\n" % number for number in range(300))
-    assert len(carrier.names("t/log/")) == 2
+    assert len(store.names("t/log/")) == 2
 
 
-def test_what_was_flushed_never_changes_below_its_end(carrier):
-    writer = LogWriter(carrier, "t/", limit=10_000, segment=100)
-    reader = LogReader(carrier, "t/")
+def test_what_was_flushed_never_changes_below_its_end(store):
+    writer = LogWriter(store, "t/", limit=10_000, segment=100)
+    reader = LogReader(store, "t/")
     writer.write(b"one ")
     writer.flush()
     seen = reader.read(0)
@@ -86,17 +74,17 @@ def test_what_was_flushed_never_changes_below_its_end(carrier):
     assert reader.read(seen.next).data == b"two "
 
 
-def test_a_negative_offset_counts_from_the_end(carrier):
-    writer = LogWriter(carrier, "t/", limit=1_000, segment=100)
+def test_a_negative_offset_counts_from_the_end(store):
+    writer = LogWriter(store, "t/", limit=1_000, segment=100)
     writer.write(b"0123456789")
     writer.flush()
 
-    assert LogReader(carrier, "t/").read(-3).data == b"789"
-    assert LogReader(carrier, "t/").read(-99).data == b"0123456789"
+    assert LogReader(store, "t/").read(-3).data == b"789"
+    assert LogReader(store, "t/").read(-99).data == b"0123456789"
 
 
-def test_nothing_is_an_empty_chunk_at_the_same_place(carrier):
-    reader = LogReader(carrier, "t/")
+def test_nothing_is_empty_chunk_at_same_place(store):
+    reader = LogReader(store, "t/")
 
     assert (reader.read(0).data, reader.read(0).next) == (b"", 0)
     assert (reader.read(42).data, reader.read(42).next) == (b"", 42)
@@ -104,9 +92,9 @@ def test_nothing_is_an_empty_chunk_at_the_same_place(carrier):
     assert list(reader.marks()) == []
 
 
-def test_marks_tell_when_a_byte_was_written(carrier):
+def test_timestamp_index_has_time_of_each_byte(store):
     clock = Clock()
-    writer = LogWriter(carrier, "t/", limit=1_000, segment=100, clock=clock)
+    writer = LogWriter(store, "t/", limit=1_000, segment=100, clock=clock)
     writer.write(b"a")
     clock.now += 0.5
     writer.write(b"b")
@@ -114,45 +102,57 @@ def test_marks_tell_when_a_byte_was_written(carrier):
     writer.write(b"c")
     writer.flush()
 
-    assert list(LogReader(carrier, "t/").marks()) == [(0, 1000.0), (2, 1001.0)]
+    assert list(LogReader(store, "t/").marks()) == [(0, 1000.0), (2, 1001.0)]
 
 
-def test_marks_stay_few_in_a_long_run(carrier):
+def test_marks_do_not_go_back_with_the_clock(store):
+    """Lines are put in order by them: a line would come before one that was written earlier."""
     clock = Clock()
-    writer = LogWriter(carrier, "t/", limit=100_000, segment=10_000, clock=clock)
+    writer = LogWriter(store, "t/", limit=1_000, segment=100, clock=clock)
+    for data, seconds in ((b"a", -7200), (b"b", 1), (b"c", 7200), (b"d", 0)):
+        writer.write(data)
+        clock.now += seconds
+    writer.flush()
+
+    assert list(LogReader(store, "t/").marks()) == [(0, 1000.0), (3, 1001.0)]
+
+
+def test_marks_stay_few_in_a_long_run(store):
+    clock = Clock()
+    writer = LogWriter(store, "t/", limit=100_000, segment=10_000, clock=clock)
     for _ in range(10_000):
         clock.now += 1
         writer.write(b"x")
     writer.flush()
 
-    marks = LogReader(carrier, "t/").marks()
+    marks = LogReader(store, "t/").marks()
     assert len(marks) <= 2048
     assert marks[0] == (0, 1001.0)
     assert marks[-1][0] > 9_900
 
 
-def test_marks_are_written_again_only_when_there_are_new_ones(carrier):
+def test_marks_are_written_again_only_when_there_are_new_ones(store):
     clock = Clock()
-    writer = LogWriter(carrier, "t/", limit=1_000, segment=100, clock=clock)
+    writer = LogWriter(store, "t/", limit=1_000, segment=100, clock=clock)
     writer.write(b"a")
     writer.flush()
-    carrier.remove("t/log.marks.json")
+    store.remove("t/log.marks.json")
 
     writer.write(b"b")
     writer.flush()
 
-    assert list(LogReader(carrier, "t/").marks()) == []
+    assert list(LogReader(store, "t/").marks()) == []
 
 
-def test_a_segment_that_goes_while_it_is_read_is_a_gap_and_no_error(carrier):
-    writer = LogWriter(carrier, "t/", limit=10_000, segment=10)
+def test_removed_segment_is_a_gap(store):
+    writer = LogWriter(store, "t/", limit=10_000, segment=10)
     writer.write(b"0123456789")
     writer.flush()
     writer.write(b"abcdefghij")
     writer.flush()
-    reader = LogReader(carrier, "t/")
+    reader = LogReader(store, "t/")
     segments = reader._segments()
-    carrier.remove("t/log/" + "0" * 20)
+    store.remove("t/log/" + "0" * 20)
     reader._segments = lambda: segments  # as listed a moment ago
 
     assert (reader.read(0).data, reader.read(0).next) == (b"", 0)

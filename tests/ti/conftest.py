@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from danlu import words
+from danlu import messages as words
 from danlu.client import background
 from danlu.settings import load
 
 
 class Desk:
-    """Somebody's folder, with a place for code and one for data."""
+    """The folder of a user, with a place for code and one for data."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -83,21 +83,21 @@ def test_one_thing_under_two_names_must_be_one():
     same = TensorFlow(**SCRIPT, train_instance_count=2, instance_count=2)
     assert same.train_instance_count == 2
 
-    told = faults(train_instance_count=2, instance_count=3)
-    assert told == {"instance_count": "was given as train_instance_count already."}
+    reported = faults(train_instance_count=2, instance_count=3)
+    assert reported == {"instance_count": "is already given as train_instance_count."}
 
 
-def test_an_unknown_argument_is_refused_with_a_near_one():
-    told = faults(train_instance_cuont=1, script_mdoe=True, nonsense=1)
+def test_unknown_argument_is_refused_with_near_one():
+    reported = faults(train_instance_cuont=1, script_mdoe=True, nonsense=1)
 
-    assert told["train_instance_cuont"].endswith("Did you mean 'train_instance_count'?")
-    assert told["script_mdoe"].endswith("Did you mean 'script_mode'?")
-    assert "Known: " in told["nonsense"]
-    assert "source_dir" in told["nonsense"]
+    assert reported["train_instance_cuont"].endswith("Did you mean 'train_instance_count'?")
+    assert reported["script_mdoe"].endswith("Did you mean 'script_mode'?")
+    assert "Known: " in reported["nonsense"]
+    assert "source_dir" in reported["nonsense"]
 
 
-def test_all_faults_are_told_at_once():
-    told = faults(
+def test_all_faults_are_reported_at_once():
+    reported = faults(
         framework_version="3.1",
         py_version="ruby",
         train_instance_count=0,
@@ -107,12 +107,12 @@ def test_all_faults_are_told_at_once():
         entry_point="run.sh",
     )
 
-    assert set(told) == {
+    assert set(reported) == {
         *("framework_version", "py_version", "train_instance_count", "train_instance_type"),
         *("hyperparameters", "envs", "entry_point"),
     }
-    assert told["train_instance_count"] == "must be a whole number of at least 1, got 0."
-    assert "such as '1.14' or '2.0.0', got '3.1'." in told["framework_version"]
+    assert reported["train_instance_count"] == "must be a whole number of at least 1, got 0."
+    assert "such as '1.14' or '2.0.0', got '3.1'." in reported["framework_version"]
 
 
 @pytest.mark.parametrize("kind", [ValueError, TypeError, Refused.__mro__[1]])
@@ -133,14 +133,14 @@ def test_a_script_is_needed():
         TensorFlow(source_dir="code")
 
 
-def test_a_job_may_not_run_longer_than_it_may_wait():
-    told = faults(train_max_run=100, train_max_wait=100)
+def test_job_may_not_run_longer_than_it_may_wait():
+    reported = faults(train_max_run=100, train_max_wait=100)
 
-    assert told == {"train_max_run": "must be less than train_max_wait (100), got 100."}
+    assert reported == {"train_max_run": "must be less than train_max_wait (100), got 100."}
 
 
 def test_data_is_never_piped():
-    with pytest.raises(Unsupported, match=r"input_mode: 'Pipe' is not there"):
+    with pytest.raises(Unsupported, match=r"input_mode: 'Pipe' is not supported"):
         TensorFlow(**SCRIPT, input_mode="Pipe")
 
 
@@ -158,12 +158,12 @@ class Zero:
 
 
 @pytest.mark.parametrize("value", [1, 1.5, True, None, "", "a b", [1, "x"], {"k": [None]}, Zero()])
-def test_what_json_can_say_is_a_hyperparameter(value):
+def test_json_value_is_a_hyperparameter(value):
     assert TensorFlow(**SCRIPT, hyperparameters={"k": value})
 
 
 @pytest.mark.parametrize("value", [float("nan"), [float("inf")], object(), {"k": {1}}, b"x"])
-def test_what_json_cannot_say_is_refused_by_its_name(value):
+def test_non_json_value_is_refused_by_name(value):
     assert "hyperparameters.k" in faults(hyperparameters={"k": value})
 
 
@@ -175,7 +175,7 @@ def test_hyperparameters_are_a_dict_and_a_method():
     assert found.hyperparameters["epochs"] == 3
 
 
-def test_nothing_can_be_asked_of_a_job_before_there_is_one():
+def test_nothing_can_be_asked_of_job_before_there_is_one():
     found = TensorFlow(**SCRIPT)
 
     for ask in (lambda: found.model_data, found.logs, found.stop):
@@ -184,7 +184,7 @@ def test_nothing_can_be_asked_of_a_job_before_there_is_one():
 
 
 def test_models_are_not_served_yet():
-    with pytest.raises(Unsupported, match=r"deploy\(\) is not there yet"):
+    with pytest.raises(Unsupported, match=r"deploy\(\) is not supported"):
         TensorFlow(**SCRIPT).deploy(initial_instance_count=1, instance_type="local")
 
 
@@ -198,11 +198,11 @@ def test_an_image_stands_for_a_runtime():
     assert (own.train_instance_count, own.train_instance_type, own.role) == (2, "local", "role")
 
 
-def test_an_image_that_is_not_known_is_refused_in_words():
-    told = faults(Estimator, image_name="team/vision:3")
+def test_an_image_that_is_not_known_is_refused():
+    reported = faults(Estimator, image_name="team/vision:3")
 
-    assert "there are no containers here" in told["image_name"]
-    assert "ti.images.RUNTIMES['team/vision'] = 'tensorflow:1.14'" in told["image_name"]
+    assert "there are no containers here" in reported["image_name"]
+    assert "ti.images.RUNTIMES['team/vision'] = 'tensorflow:1.14'" in reported["image_name"]
     assert "image_name" in faults(Estimator)
 
 

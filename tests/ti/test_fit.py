@@ -2,7 +2,10 @@
 
 import json
 import re
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -44,31 +47,77 @@ def strict(desk):
     )
 
 
-def test_fit_prints_what_the_script_says_and_what_the_job_goes_through(strict, desk, capfd):
+def test_fit_prints_output_and_status(strict, desk, capfd):
     strict.fit(desk.data("data", a="1"))
 
-    said = capfd.readouterr().out
-    assert 'args {"flag": "nothing", "lr": 0.1, "name": "a b"}\n' in said
-    assert "training ['a']\n" in said
-    assert "framework tensorflow 1.14.0\n" in said
+    output = capfd.readouterr().out
+    assert 'args {"flag": "nothing", "lr": 0.1, "name": "a b"}\n' in output
+    assert "training ['a']\n" in output
+    assert "framework tensorflow 1.14.0\n" in output
     words = r"Training job: (.+)\n(?:.|\n)*? Starting - (?:.|\n)*? Downloading - (?:.|\n)*?"
-    found = re.search(words + r" Training - (?:.|\n)*?args (?:.|\n)*? Completed - ", said)
-    assert found, said
+    found = re.search(words + r" Training - (?:.|\n)*?args (?:.|\n)*? Completed - ", output)
+    assert found, output
     name = found[1]
     assert re.fullmatch(r"tensorflow-\d{4}(-\d\d){5}-\d{3}", name)
     assert strict.latest_training_job.name == name
-    assert re.search(rf"{name}: queued .* · fetch training .* · run .* s · upload .* s\n", said)
+    assert re.search(rf"{name}: queued .* · fetch training .* · run .* s · upload .* s\n", output)
     model = desk.folder / "out" / name / "output" / "model.tar.gz"
     assert strict.model_data == model.as_uri()
     assert model.exists()
+
+
+def test_fit_prints_where_outputs_and_model_are(strict, desk, capfd):
+    strict.output_path = "out"
+    strict.fit(desk.data("data", a="1"), job_name="with-a-model")
+
+    printed = capfd.readouterr().out
+    folder = desk.folder / "out"
+    assert f"  output_path: this is the folder {folder} of this machine.\n" in printed
+    model = folder / "with-a-model" / "output" / "model.tar.gz"
+    assert printed.endswith(f"\nModel: {model.as_uri()}\n")
+
+
+def test_fit_prints_what_arguments_mean_here(desk, capfd):
+    estimator = TensorFlow(
+        entry_point="train.py",
+        source_dir=desk.script("print('begun')\n"),
+        py_version="py2",
+        framework_version="1.14",
+        script_mode=False,
+    )
+    estimator.fit()
+
+    printed = capfd.readouterr().out
+    assert "  inputs: none were given; the job has no data channel" in printed
+    assert "  py_version: 'py2': the script runs on Python 3; " in printed
+    assert "  script_mode: False has no effect; " in printed
+    assert "  framework_version: the script sees 1.14.0, with the names of TensorFlow" in printed
+    assert "output_path:" not in printed
+    assert printed.endswith("\nModel: none; the script wrote nothing to /opt/ml/model\n")
+
+
+def test_usual_arguments_have_no_remark(desk, capfd):
+    script = desk.script("print('begun')\n")
+    estimator = TensorFlow(
+        entry_point="train.py",
+        source_dir=script,
+        framework_version="1.15",
+        output_path="cos://bucket/o",
+    )
+    estimator.fit(desk.data("data", a="1"), wait=False)
+
+    printed = capfd.readouterr().out
+    for name in ("inputs", "py_version", "script_mode", "framework_version", "output_path"):
+        assert f"  {name}: " not in printed
+    estimator.stop()
 
 
 def test_channels_have_names(strict, desk, capfd):
     one, two, three = (desk.data(name, **{name: "1"}) for name in ("one", "two", "three"))
     strict.fit({"train": one, "test": FileInput(f"file://{two}"), "other": f"{three}/three"})
 
-    said = capfd.readouterr().out
-    assert "train ['one']\ntest ['two']\nother ['three']\n" in said
+    output = capfd.readouterr().out
+    assert "train ['one']\ntest ['two']\nother ['three']\n" in output
 
 
 def test_without_inputs_there_is_no_channel(strict, capfd):
@@ -81,14 +130,14 @@ def test_without_inputs_there_is_no_channel(strict, capfd):
 @pytest.mark.parametrize(
     ("inputs", "field", "sentence"),
     [
-        ("nowhere", "inputs", "is not there, got 'nowhere'"),
+        ("nowhere", "inputs", "does not exist, got 'nowhere'"),
         ({"train": 7}, "inputs.train", "must be a URI such as 'cos://bucket/path'"),
         ({"train": "ftp://x/y"}, "inputs.train", "must begin with one of cos://"),
         ({"": "cos://bucket/a"}, "inputs.", "must have a name"),
         (CosInput("cos://nobody/a"), "training", "there is nothing at 'cos://nobody/a'"),
     ],
 )
-def test_data_that_cannot_be_is_told_before_anything_runs(strict, inputs, field, sentence):
+def test_data_that_is_impossible_is_reported_before_anything_runs(strict, inputs, field, sentence):
     with pytest.raises(InvalidArguments) as caught:
         strict.fit(inputs)
 
@@ -96,7 +145,7 @@ def test_data_that_cannot_be_is_told_before_anything_runs(strict, inputs, field,
     assert strict.latest_training_job is None
 
 
-def test_what_the_server_refuses_is_told_by_the_names_of_the_sdk(desk):
+def test_what_server_refuses_is_reported_by_names_of_sdk(desk):
     given = TensorFlow(
         entry_point="train.py",
         source_dir=desk.script(STRICT),
@@ -109,12 +158,12 @@ def test_what_the_server_refuses_is_told_by_the_names_of_the_sdk(desk):
     with pytest.raises(InvalidArguments) as caught:
         given.fit()
 
-    told = dict(caught.value.faults)
-    assert "Did you mean 'ML.GN8.3XLARGE112'?" in told["train_instance_type"]
-    assert {"envs.A B", "hyperparameters.a b"} <= set(told)
+    reported = dict(caught.value.faults)
+    assert "Did you mean 'ML.GN8.3XLARGE112'?" in reported["train_instance_type"]
+    assert {"envs.A B", "hyperparameters.a b"} <= set(reported)
 
 
-def test_an_instance_type_that_is_not_known_lists_those_that_are(desk):
+def test_instance_type_that_is_not_known_lists_those_that_are(desk):
     given = TensorFlow(
         entry_point="train.py", source_dir=desk.script(STRICT), instance_type="p3.2xlarge"
     )
@@ -123,14 +172,14 @@ def test_an_instance_type_that_is_not_known_lists_those_that_are(desk):
         given.fit()
 
 
-def test_a_gpu_type_without_gpus_says_that_it_runs_on_cpu(strict, monkeypatch, capfd):
+def test_gpu_type_without_gpus_reports_that_it_runs_on_cpu(strict, monkeypatch, capfd):
     strict.train_instance_type = "ML.GN8.3XLARGE112"
     strict.fit(wait=False)
 
-    said = capfd.readouterr().out
-    assert "train_instance_type: ML.GN8.3XLARGE112 is larger than this machine" in said
+    output = capfd.readouterr().out
+    assert "train_instance_type: ML.GN8.3XLARGE112 is larger than this machine" in output
     assert (
-        "gpus: 2 asked for on each node, and this machine has no GPU: the job runs on CPU" in said
+        "gpus: 2 requested on each node, and this machine has no GPU: the job runs on CPU" in output
     )
     strict.stop()
 
@@ -143,7 +192,7 @@ def test_a_gpu_type_without_gpus_says_that_it_runs_on_cpu(strict, monkeypatch, c
         ("train.py", None, "entry_point: no file 'train.py' was found in directory"),
     ],
 )
-def test_code_that_is_not_there_is_told(desk, entry, folder, sentence):
+def test_code_that_is_not_there_is_reported(desk, entry, folder, sentence):
     desk.script(STRICT)
 
     with pytest.raises(InvalidArguments, match=re.escape(sentence)):
@@ -168,7 +217,7 @@ def test_data_inside_the_source_directory_is_no_code(desk, capfd):
     assert "code ['train.py']\n" in capfd.readouterr().out
 
 
-def test_of_a_bar_that_rewrites_itself_the_last_state_is_printed(desk, capfd):
+def test_of_bar_that_rewrites_itself_last_state_is_printed(desk, capfd):
     text = "for n in range(3):\n    print('\\rstep', n, end='')\nprint()\n"
 
     TensorFlow(entry_point="train.py", source_dir=desk.script(text)).fit()
@@ -186,14 +235,14 @@ def test_an_estimator_trains_again_and_again(strict, capfd):
     assert '"lr": 0.5' in capfd.readouterr().out
 
 
-def test_a_name_that_is_taken_is_not_taken_again(strict):
+def test_name_that_is_taken_is_not_taken_again(strict):
     strict.fit(job_name="only-once")
 
     with pytest.raises(Conflict, match="only-once"):
         strict.fit(job_name="only-once")
 
 
-def test_a_name_that_was_made_up_twice_is_made_up_again(strict, monkeypatch):
+def test_name_that_was_made_up_twice_is_made_up_again(strict, monkeypatch):
     names = iter(["same", "same", "other"])
     monkeypatch.setattr(submitting, "made_up_name", lambda *_: next(names))
 
@@ -206,12 +255,12 @@ def test_a_name_that_was_made_up_twice_is_made_up_again(strict, monkeypatch):
 def test_without_logs_only_the_phases_are_printed(strict, capfd):
     strict.fit(logs=False)
 
-    said = capfd.readouterr().out
-    assert "args {" not in said
-    assert " Completed - Training Job completed\n" in said
+    output = capfd.readouterr().out
+    assert "args {" not in output
+    assert " Completed - Training Job completed\n" in output
 
 
-def test_a_failure_raises_with_the_traceback_of_the_script(desk, capfd):
+def test_failure_raises_with_traceback_of_script(desk, capfd):
     text = "def train():\n    raise KeyError('no such column')\n\ntrain()\n"
     given = TensorFlow(entry_point="train.py", source_dir=desk.script(text))
 
@@ -235,7 +284,7 @@ def test_a_failure_raises_with_the_traceback_of_the_script(desk, capfd):
     assert Session().describe_training_job("fails")["TrainingJobStatus"] == "Failed"
 
 
-def test_a_script_that_exits_has_no_traceback_and_a_cause(desk):
+def test_script_that_exits_has_no_traceback_and_cause(desk):
     given = TensorFlow(
         entry_point="train.py", source_dir=desk.script("import sys\nsys.exit('no data')\n")
     )
@@ -246,7 +295,7 @@ def test_a_script_that_exits_has_no_traceback_and_a_cause(desk):
     assert caught.value.traceback == ""
 
 
-def test_a_launcher_that_is_run_as_a_job_says_how_it_is_meant(desk):
+def test_launcher_run_as_job_is_explained(desk):
     text = "from ti.tensorflow import TensorFlow\nTensorFlow(entry_point='train.py').fit()\n"
 
     with pytest.raises(TrainingFailed, match="runs as a job itself, where there is no server"):
@@ -269,9 +318,9 @@ def test_attach_prints_on_and_gives_the_estimator_back(strict, desk, capfd):
 
     found = TensorFlow.attach(training_job_name=name)
 
-    said = capfd.readouterr().out
-    assert "args {" in said
-    assert " Completed - " in said
+    output = capfd.readouterr().out
+    assert "args {" in output
+    assert " Completed - " in output
     assert found.latest_training_job.name == name
     assert found.hyperparameters == strict.hyperparameters
     assert (found.framework_version, found.entry_point) == ("1.14.0", "train.py")
@@ -295,7 +344,7 @@ def test_a_long_output_is_read_with_few_questions(desk, monkeypatch, capfd):
     assert len(asked) < 100
 
 
-def test_attaching_to_a_failure_raises_and_looking_does_not(desk):
+def test_attaching_to_failure_raises_and_looking_does_not(desk):
     given = TensorFlow(entry_point="train.py", source_dir=desk.script("1 / 0\n"))
     with pytest.raises(TrainingFailed):
         given.fit(job_name="divides")
@@ -314,7 +363,7 @@ def test_attach_knows_the_framework_of_a_job(desk, capfd):
     assert "framework pytorch None\n" in capfd.readouterr().out
     assert PyTorch.attach("plain", wait=False).latest_training_job.status == "Completed"
     assert Estimator.attach("plain", wait=False).runtime().framework == "pytorch"
-    with pytest.raises(InvalidArguments, match=r"'plain' is one of pytorch"):
+    with pytest.raises(InvalidArguments, match=r"'plain' is a job of pytorch"):
         TensorFlow.attach("plain")
 
 
@@ -347,7 +396,7 @@ def test_logs_prints_what_was_written(strict, capfd):
     assert capfd.readouterr().out.count("args {") == 2
 
 
-def test_an_interrupt_leaves_the_job_and_says_how_to_come_back(desk, capfd, monkeypatch):
+def test_interrupt_leaves_job_and_reports_how_to_come_back(desk, capfd, monkeypatch):
     given = TensorFlow(entry_point="train.py", source_dir=desk.script(WAITS))
     given.fit(wait=False)
 
@@ -359,13 +408,13 @@ def test_an_interrupt_leaves_the_job_and_says_how_to_come_back(desk, capfd, monk
         given.latest_training_job.wait(logs=False)
 
     name = given.latest_training_job.name
-    said = capfd.readouterr().out
-    assert f"attach(training_job_name={name!r})" in said
+    output = capfd.readouterr().out
+    assert f"attach(training_job_name={name!r})" in output
     assert given.latest_training_job.status == "InProgress"
     given.stop(wait=False)
 
 
-def test_what_the_service_did_and_nobody_does_here_is_said(desk, capfd):
+def test_missing_service_feature_is_reported(desk, capfd):
     given = TensorFlow(
         entry_point="train.py",
         source_dir=desk.script(WAITS),
@@ -375,12 +424,12 @@ def test_what_the_service_did_and_nobody_does_here_is_said(desk, capfd):
     given.fit(wait=False)
     given.stop(wait=False)
 
-    said = capfd.readouterr().out
-    assert "  train_volume_size: tasks have this machine's own disk.\n" in said
-    assert "  subnet_id: tasks run in this machine's own network.\n" in said
+    output = capfd.readouterr().out
+    assert "  train_volume_size: tasks use this machine's own disk.\n" in output
+    assert "  subnet_id: tasks run in this machine's own network.\n" in output
 
 
-def test_an_image_of_ones_own_runs_a_script_and_not_itself(desk, capfd):
+def test_image_of_ones_own_runs_script_and_not_itself(desk, capfd):
     source = desk.script(STRICT)
     given = Estimator("team/tensorflow:1.14-py3", "role", 1, "local", source_dir=source)
 
@@ -446,5 +495,29 @@ def test_hyperparameters_reach_the_script_as_they_are(desk, capfd):
     given = TensorFlow(entry_point="train.py", source_dir=desk.script(text), hyperparameters=values)
     given.fit()
 
-    told = json.loads(re.search(r"hps (.*)\n", capfd.readouterr().out)[1])
-    assert told == {"n": 3, "deep": {"b": [1, None]}, "s": "007"}
+    reported = json.loads(re.search(r"hps (.*)\n", capfd.readouterr().out)[1])
+    assert reported == {"n": 3, "deep": {"b": [1, None]}, "s": "007"}
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_a_job_of_fit_runs_again_with_fresh_code(desk, folder):
+    code = Path(desk.script("print('first code')\n"))
+    given = ("train.py", str(code)) if folder else (str(code / "train.py"), None)
+    estimator = TensorFlow(entry_point=given[0], source_dir=given[1], framework_version="1.14")
+    estimator.fit({}, logs=False)
+    name = estimator.latest_training_job.name
+    danlu = Path(sys.executable).with_name("danlu")
+
+    def rerun(*words):
+        done = subprocess.run([danlu, "rerun", name, *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    assert "has changed" not in rerun().stderr
+    (code / "train.py").write_text("print('second code')\n")
+    stored = rerun()
+    fresh = rerun("--fresh-code")
+
+    assert f"has changed since {name} ran" in stored.stderr
+    assert "first code\n" in stored.stdout
+    assert "second code\n" in fresh.stdout

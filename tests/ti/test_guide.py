@@ -24,7 +24,7 @@ def test_every_argument_has_its_line_with_its_default(found):
     assert rows == {name: repr(defaults[name]) for name in defaults if name != "entry_point"}
 
 
-def test_the_later_names_are_all_said():
+def test_guide_lists_all_later_names():
     assert set(NEW_NAMES) <= set(GUIDE.spans)
 
 

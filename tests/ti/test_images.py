@@ -20,11 +20,11 @@ from ti.images import Runtime
         ("", None),
     ],
 )
-def test_the_name_of_an_image_says_its_runtime(image, runtime):
+def test_image_name_selects_the_runtime(image, runtime):
     assert images.runtime_of(image) == runtime
 
 
-def test_people_may_say_what_their_image_holds(monkeypatch):
+def test_user_can_describe_the_image(monkeypatch):
     monkeypatch.setitem(images.RUNTIMES, "team/vision", "tensorflow:1.14")
 
     assert images.runtime_of("team/vision:7") == Runtime("tensorflow", "1.14")
@@ -32,7 +32,7 @@ def test_people_may_say_what_their_image_holds(monkeypatch):
     assert images.runtime_of("other/vision") is None
 
 
-def test_a_version_that_nobody_says_is_found_in_the_code():
+def test_missing_version_is_detected_from_code():
     assert images.Runtime("tensorflow").tensorflow == "auto"
 
 

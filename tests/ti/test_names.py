@@ -21,6 +21,6 @@ def test_no_other_is():
 def test_a_submodule_needs_no_import_of_its_own():
     program = "import ti\nprint(ti.tensorflow.TensorFlow, ti.session.Session is ti.Session)"
 
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
-    assert said.stdout == "<class 'ti.tensorflow.estimator.TensorFlow'> True\n"
+    assert output.stdout == "<class 'ti.tensorflow.estimator.TensorFlow'> True\n"

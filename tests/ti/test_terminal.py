@@ -6,7 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from ti.terminal import Terminal
+from danlu.messages.terminal import CLEAR
+from ti.following import Terminal
 
 
 class Tty(io.StringIO):
@@ -42,7 +43,7 @@ def test_on_a_terminal_the_moving_line_gives_way():
     terminal.move("")
 
     assert out.getvalue() == "loss 0.5\n"
-    assert err.getvalue() == "step 1\r\x1b[2Kstep 2\r\x1b[2K"
+    assert err.getvalue() == f"{CLEAR}step 1{CLEAR}{CLEAR}step 2{CLEAR}"
 
 
 class Place:
@@ -68,7 +69,7 @@ def shown(monkeypatch):
     return seen
 
 
-def test_in_a_notebook_the_moving_line_has_a_place_of_its_own(shown):
+def test_in_notebook_moving_line_has_place_of_its_own(shown):
     out = Cell()
     terminal = Terminal(out, io.StringIO())
 
@@ -88,4 +89,4 @@ def test_a_long_line_is_cut(monkeypatch):
 
     Terminal(io.StringIO(), err).move("x" * 50)
 
-    assert err.getvalue() == "x" * 9
+    assert err.getvalue() == CLEAR + "x" * 9

@@ -1,4 +1,7 @@
-"""``python -m danlu.agent --home HOME --job JOB_ID --attempt N --task worker-0``"""
+"""Command-line entry point of the agent.
+
+Usage: ``python -m danlu.agent --home HOME --job JOB_ID --attempt N --task worker-0``
+"""
 
 import logging
 import os
@@ -8,24 +11,26 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from danlu.agent import stores
-from danlu.agent.life import live
-from danlu.agent.redact import Redactor, clean_logging, cleaned
-from danlu.agent.spare import Outfit
+from danlu import messages
+from danlu.agent.reports.log_capture import Redactor, clean_logging, clean_text
+from danlu.agent.script import environment as stores
+from danlu.agent.script.sandbox_launcher import AgentResources
+from danlu.agent.task_runner import run_task
 from danlu.errors import Refused
 from danlu.job.state import Reason
 from danlu.job.status import Failure, Outcome
+from danlu.messages import get_message
 from danlu.settings import Settings, load
 from danlu.taskdir.files import TaskDir
-from danlu.taskdir.local import FileCarrier
-from danlu.taskdir.process import this_agent
+from danlu.taskdir.job_files import LocalJobFiles
+from danlu.taskdir.processes import this_agent
 
 log = logging.getLogger("danlu.agent")
 
 _OPTIONS = ("--home", "--job", "--attempt", "--task")
 
 
-def main(argv: Sequence[str], outfit: Outfit | None = None) -> int:
+def main(argv: Sequence[str], resources: AgentResources | None = None) -> int:
     given = dict(zip(argv[::2], argv[1::2], strict=False))
     if len(argv) != 2 * len(_OPTIONS) or set(given) != set(_OPTIONS):
         print(
@@ -35,20 +40,25 @@ def main(argv: Sequence[str], outfit: Outfit | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     settings = _settings(Path(given["--home"]))
     files = TaskDir(
-        FileCarrier(settings.jobs / given["--job"]), int(given["--attempt"]), given["--task"]
+        LocalJobFiles(settings.jobs / given["--job"]), int(given["--attempt"]), given["--task"]
     )
-    return see_through(files, settings, outfit)
+    return run_agent(files, settings, resources)
 
 
-def see_through(files: TaskDir, settings: Settings, outfit: Outfit | None = None) -> int:
-    """Live a task; where the fault is ours, say so. Returns the exit code of the agent."""
+def run_agent(files: TaskDir, settings: Settings, resources: AgentResources | None = None) -> int:
+    """Run a task and return the exit code of the agent.
+
+    An internal error is logged. If this agent holds the claim, the error becomes the outcome of the
+    task.
+    """
+    messages.use(settings.lang)
     try:
-        live(files, settings, outfit)
+        run_task(files, settings, resources)
     except Exception:
-        # It may have failed before it did so.
-        clean_logging(Redactor(stores.secrets(settings, os.environ)))
+        # run_task may have failed before it called clean_logging.
+        clean_logging(Redactor(stores.store_secrets(settings, os.environ)))
         log.exception("the agent failed")
-        _tell_own_fault(files)
+        _write_internal_error(files)
         return 1
     return 0
 
@@ -57,17 +67,19 @@ def _settings(home: Path) -> Settings:
     try:
         return load({"home": home})
     except Refused as error:
-        # The job was accepted under settings that could be read.
+        # The settings were readable when the server accepted the job.
         log.warning("settings passed over error=%s", error)
         return Settings(home=home)
 
 
-def _tell_own_fault(files: TaskDir) -> None:
+def _write_internal_error(files: TaskDir) -> None:
     agent, own = files.agent(), this_agent()
     if agent is None or (agent.pid, agent.started) != (own.pid, own.started):
         return
-    fault = Failure(detail="The agent failed.", traceback=cleaned(traceback.format_exc()))
-    files.end(Outcome(files.attempt, Reason.PLATFORM_FAILED, None, time.time(), fault))
+    fault = Failure(
+        detail=get_message("task.agent_failed"), traceback=clean_text(traceback.format_exc())
+    )
+    files.write_outcome(Outcome(files.attempt, Reason.PLATFORM_FAILED, None, time.time(), fault))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The door of the command line: ``danlu`` begins here."""
+"""Entry point of the command line ``danlu``."""
 
 import contextlib
 import gc
@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from danlu.cli.session import Connect
 
-_OBJECTS = 50_000  # more than all the modules of a command make
+_OBJECTS = 50_000  # more than the modules of one command allocate
 
 
 def main(args: Sequence[str] | None = None, connect: "Connect | None" = None) -> int:
@@ -21,8 +21,11 @@ def main(args: Sequence[str] | None = None, connect: "Connect | None" = None) ->
 
 @contextlib.contextmanager
 def _few_collections() -> Iterator[None]:
-    """Look for garbage less often: what is imported stays, and to look at all of it again and
-    again is a tenth of the time of a short command."""
+    """Run the garbage collector less often.
+
+    Imported modules are never freed. Scanning them repeatedly takes a tenth of the time of a
+    short command.
+    """
     before = gc.get_threshold()
     gc.set_threshold(_OBJECTS, *before[1:])
     try:

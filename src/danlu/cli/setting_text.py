@@ -5,17 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from danlu.settings import SCHEMES, Secret, Settings, endpoint_of
-from danlu.words import say
-
-_SIZES = ("memory", "code_limit", "log_limit", "cache_limit")
+from danlu.messages import get_message
+from danlu.settings import SCHEMES, SIZES, Secret, Settings, endpoint_of
 
 
 def as_text(name: str, settings: Settings) -> str:
     value = getattr(settings, name)
     if isinstance(value, Secret):
         return value.shown
-    if name in _SIZES:
+    if name in SIZES:
         return _binary(value)
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -29,15 +27,15 @@ def as_text(name: str, settings: Settings) -> str:
 
 
 def places_of(settings: Settings) -> str:
-    """Return where the buckets of each scheme lie: 's3, obs: https://…; ks3, cos: …'."""
+    """Return the store of each scheme as text: 's3, obs: https://…; ks3, cos: …'."""
     schemes: dict[str, list[str]] = {}
     for scheme in SCHEMES:
         found = endpoint_of(scheme, settings.stores)
         schemes.setdefault(found.endpoint if found else "", []).append(scheme)
     return "; ".join(
-        say("settings.endpoint", schemes=", ".join(names), url=url)
+        get_message("settings.endpoint", schemes=", ".join(names), url=url)
         if url
-        else say("settings.embedded", schemes=", ".join(names), path=settings.store)
+        else get_message("settings.embedded", schemes=", ".join(names), path=settings.store)
         for url, names in schemes.items()
     )
 
@@ -57,7 +55,7 @@ def as_json(value: Any) -> Any:
 
 
 def _binary(count: int) -> str:
-    """Sizes in the units they are written in: 128M, not 134.2 MB."""
+    """Return a size in the units of the settings file: 128M, not 134.2 MB."""
     for unit in ("", "K", "M", "G"):
         if count < 1024 or count % 1024:
             return f"{count}{unit}"

@@ -1,6 +1,10 @@
-"""The platform's operations over HTTP, from any process: standard library only, and light.
+"""The operations of the platform over HTTP, with the standard library only.
 
-Start reading at ``api.py``.
+``api``: the class Client and ``connect``; start reading here.
+``calls``: sends a request again until it is answered.
+``connection``: HTTP over a unix socket or TCP.
+``background``: starts, replaces and stops the server of this machine.
+``bundle``: selects the files of a code directory and packs them.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -8,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from danlu.client.api import Client, connect
 
 if TYPE_CHECKING:
-    from danlu.job.output import Line, Lines
+    from danlu.job.status import Line, Lines
 
 __all__ = ["Client", "Line", "Lines", "connect"]
 
 
 def __getattr__(name: str) -> "Any":
-    """Who submits a job reads its lines later, if at all."""
+    """Import the line types on use: many clients never read the log of a job."""
     if name not in ("Line", "Lines"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from danlu.job import output
+    from danlu.job import status as output
 
     return getattr(output, name)

@@ -1,28 +1,151 @@
-"""This machine's own server: started when it is needed, replaced when it is old.
+"""Functions that start, replace and stop this machine's own server.
 
-Of several clients that find none, one starts it (``home/start.lock``) and the others wait. Only a
-starter starts or replaces a server, so nobody slips in between an old one and its successor.
+If several clients find no server, the one that holds ``home/start.lock`` starts it and the others
+wait. Only the holder of that lock starts or replaces a server, so no other server can start
+between an old one and its successor.
 """
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
 import re
+import secrets
+import select
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import danlu
-from danlu.client.connection import Target, Unreachable, Wire
-from danlu.client.token import keep_token
-from danlu.errors import Conflict, Refused, Unavailable
+from danlu.atomic_file import HomeNote
+from danlu.client.connection import NoResponse, Target, Wire, error_of
+from danlu.errors import Conflict, PlatformError, Refused, Unavailable
+from danlu.messages import get_message
 from danlu.settings import Settings
 
-_HELLO_PATIENCE = 10.0
-_LOCK_PATIENCE = 60.0
-_LEAVE_PATIENCE = 20.0
+_START_TIMEOUT = 60.0
+_LOG_LIMIT = 10 << 20
+# Variables of a task, or of a client of a remote server. They must not reach the server.
+_NOT_FOR_SERVERS = (
+    "DANLU_TASK",
+    "DANLU_JOB_ID",
+    "DANLU_JOB_NAME",
+    "DANLU_ATTEMPT",
+    "DANLU_BOX",
+    "DANLU_SERVER",
+    "DANLU_TOKEN",
+)
+
+
+def command(settings: Settings) -> list[str]:
+    return [sys.executable, "-m", "danlu.server", "--home", str(settings.home)]
+
+
+def spawn(settings: Settings, tcp: str) -> dict[str, Any]:
+    """Start a server that outlives this process; return the message it sends when it is ready.
+
+    Raises:
+        DanluError: the server reported an error.
+        Unavailable: the server was killed, or took too long to start.
+        PlatformError: the server exited without a message.
+    """
+    reading, writing = os.pipe()
+    try:
+        arguments = [*command(settings), "--ready", str(writing), *(["--tcp", tcp] if tcp else [])]
+        process = _start(settings, arguments, writing)
+    finally:
+        os.close(writing)
+    try:
+        message = _read_message(reading, time.monotonic() + _START_TIMEOUT)
+    finally:
+        os.close(reading)
+    # The thread reaps the process, so that a long-lived client keeps no zombie.
+    threading.Thread(target=process.wait, name="server", daemon=True).start()
+    if message is None:
+        raise _start_failure(settings, process)
+    if "error" in message:
+        raise error_of(500, message)
+    return message
+
+
+def _start_failure(settings: Settings, process: "subprocess.Popen[bytes]") -> PlatformError:
+    hint = get_message("server.see_log", log=settings.home / "server.log")
+    try:
+        code = process.wait(1)
+    except subprocess.TimeoutExpired:
+        return Unavailable.from_key("server.start_slow", seconds=_START_TIMEOUT, hint=hint)
+    if code < 0:  # killed by a signal: a retry may succeed
+        return Unavailable.from_key("server.start_killed", code=-code, hint=hint)
+    return PlatformError.from_key("server.start_failed", code=code, hint=hint)
+
+
+def _start(settings: Settings, arguments: list[str], writing: int) -> "subprocess.Popen[bytes]":
+    log = settings.home / "server.log"
+    if log.exists() and log.stat().st_size > _LOG_LIMIT:
+        os.replace(log, log.with_name("server.log.1"))
+    environment = {k: v for k, v in os.environ.items() if k not in _NOT_FOR_SERVERS}
+    handle = _open_log(log)
+    try:
+        return subprocess.Popen(
+            arguments,
+            cwd="/",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=handle,
+            stderr=handle,
+            pass_fds=(writing,),
+            start_new_session=True,
+        )
+    finally:
+        os.close(handle)
+
+
+def _open_log(path: Path) -> int:
+    """Open the server log for appending, or ``/dev/null`` if the disk is full.
+
+    The server must start on a full disk, because it deletes files to free disk space.
+    """
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return os.open(os.devnull, os.O_WRONLY)
+
+
+def _read_message(handle: int, until: float) -> dict[str, Any] | None:
+    data = b""
+    while not data.endswith(b"\n"):
+        ready, _, _ = select.select([handle], [], [], max(0.0, until - time.monotonic()))
+        piece = os.read(handle, 65_536) if ready else b""
+        if not piece:
+            return None
+        data += piece
+    message: dict[str, Any] = json.loads(data)
+    return message
+
+
+def keep_token(file: Path, *, rotate: bool) -> tuple[str, bool]:
+    """Return the token in ``file``, and True if it is new.
+
+    A new token is created if the file has none, or if ``rotate`` is set.
+    """
+    note = HomeNote(file, 0o600)
+    if not rotate and (kept := note.read()):
+        return kept, False
+    token = secrets.token_urlsafe(32)
+    note.write(token)
+    return token, True
+
+
+_HELLO_TIMEOUT = 10.0
+_LOCK_TIMEOUT = 60.0
+_EXIT_TIMEOUT = 20.0
 
 
 class Up(NamedTuple):
@@ -32,8 +155,8 @@ class Up(NamedTuple):
     token: str
 
 
-class Status(NamedTuple):
-    """The server of one home, as it is now; nothing is started to find out."""
+class ServerStatus(NamedTuple):
+    """The current state of the server of one home."""
 
     running: bool
     home: str
@@ -43,18 +166,21 @@ class Status(NamedTuple):
     version: str = ""
     url: str = ""
     started: float = 0
-    living: int | None = 0  # None: its records do not answer now
-    server: str = ""  # its name, and
-    records: str = ""  # where they are, if it shares them with other servers
+    living: int | None = 0  # unfinished jobs; None: the database does not respond
+    # Set if the server shares its database with other servers.
+    server: str = ""  # the name of the server
+    records: str = ""  # the address of the database
 
 
 def ensure(settings: Settings) -> Target:
-    """Return where this machine's server is, of this very version, starting it if need be.
+    """Return the address of this machine's server; start it if it does not run.
+
+    The server has the same version as this client; an idle older one is replaced.
 
     Raises:
-        Conflict: an older one is busy with jobs.
-        Refused: a newer one serves this home.
-        Unavailable: it does not start, or does not answer.
+        Conflict: an older server has unfinished jobs.
+        Refused: a newer server serves this home.
+        Unavailable: the server does not start, or does not respond.
     """
     hello = _hello(settings)
     if hello is None or not _fits(hello):
@@ -63,7 +189,7 @@ def ensure(settings: Settings) -> Target:
 
 
 def start_background(settings: Settings) -> None:
-    """Start the server, or replace an older idle one; a fitting one that runs is left alone."""
+    """Start the server, or replace an older idle one. One of this version keeps running."""
     with _starter(settings):
         hello = _hello(settings)
         if hello is not None and _fits(hello):
@@ -77,16 +203,16 @@ def start_background(settings: Settings) -> None:
         except Refused:
             if not tcp:
                 raise
-            _spawn(settings, "")  # its port went to somebody else meanwhile: serve here at least
+            _spawn(settings, "")  # Another process has its port now. Serve the socket alone.
 
 
 def bring_up(
     settings: Settings, host: str = "", port: int | None = None, *, rotate: bool = False
 ) -> Up:
-    """Have the server listen on TCP too, replacing one that does not, and return how to reach it.
+    """Make the server listen on TCP too, and return its URL and token.
 
-    Jobs go on meanwhile. The token is kept from the last time; ``rotate`` makes a new one, and
-    nobody who has the old one gets in any more.
+    A server that does not listen there is replaced; jobs keep running meanwhile. The token stays
+    the same unless ``rotate`` is set. A new token invalidates the old one.
     """
     asked = _address(host or settings.host, settings.port if port is None else port)
     with _starter(settings):
@@ -98,28 +224,28 @@ def bring_up(
                 return Up(hello["url"], token)
             _leave(settings)
         _wait_until_free(settings)
-        told = _spawn(settings, asked)
-    return Up(told["url"], token)
+        started = _spawn(settings, asked)
+    return Up(started["url"], token)
 
 
 def bring_down(settings: Settings) -> int | None:
-    """Make the server leave and wait until it has; return how many jobs go on without it.
+    """Stop the server and wait until it has exited; return the number of jobs that keep running.
 
-    None when there was none.
+    Return None if there was no server.
     """
     if not settings.home.exists():
         return None
     with _starter(settings):
         if _hello(settings) is None:
-            # One that was killed is not to come back on TCP either.
+            # Without this file, a server that was killed is not started on TCP again.
             (settings.home / "server.json").unlink(missing_ok=True)
             return None
         return _leave(settings) or 0
 
 
-def status(settings: Settings) -> Status:
-    """Return what is known of the server, without starting one."""
-    found = Status(
+def status(settings: Settings) -> ServerStatus:
+    """Return the state of the server, without starting one."""
+    found = ServerStatus(
         running=False,
         home=str(settings.home),
         socket=_target(settings).path,
@@ -134,21 +260,20 @@ def status(settings: Settings) -> Status:
 
 
 def _spawn(settings: Settings, tcp: str) -> dict[str, Any]:
-    from danlu.client.spawn import spawn  # most clients find a server and never need it
 
     return spawn(settings, tcp)
 
 
 def _hello(settings: Settings) -> dict[str, Any] | None:
-    """Return what the server says of itself; None when there is none.
+    """Return the server's response to ``/v1/hello``; None if no server runs.
 
     Raises:
-        Unavailable: something has the home and does not answer.
+        Unavailable: a server holds the home and does not respond.
     """
     wire = Wire(_target(settings))
     try:
-        return wire.exchange("GET", "/v1/hello", timeout=_HELLO_PATIENCE).json()
-    except Unreachable as error:
+        return wire.exchange("GET", "/v1/hello", timeout=_HELLO_TIMEOUT).json()
+    except NoResponse as error:
         if isinstance(error.__cause__, TimeoutError):
             raise _silent(settings) from None
         return None
@@ -157,23 +282,25 @@ def _hello(settings: Settings) -> dict[str, Any] | None:
 
 
 def _silent(settings: Settings) -> Unavailable:
-    who = _read_json(settings.home / "lock").get("pid", "unknown")
-    return Unavailable(
-        f"The server of {settings.home} (process {who}) does not answer.",
-        hint=f"Its log is {settings.home / 'server.log'}. End it with: kill {who}",
-    )
+    pid = _read_json(settings.home / "lock").get("pid", "unknown")
+    log = settings.home / "server.log"
+    return Unavailable.from_key("server.silent", home=settings.home, pid=pid, log=log)
 
 
 def _target(settings: Settings) -> Target:
-    # The server may have been started where XDG_RUNTIME_DIR was another: it says where it is.
-    told = _read_json(settings.home / "server.json").get("socket")
-    return Target(path=told if isinstance(told, str) and told else os.fspath(settings.socket))
+    # The server may have been started with another XDG_RUNTIME_DIR, so it writes its socket
+    # path to this file.
+    path = _read_json(settings.home / "server.json").get("socket")
+    return Target(path=path if isinstance(path, str) and path else os.fspath(settings.socket))
 
 
 def _asked_for_tcp(settings: Settings) -> str:
-    """Return where the server was told to listen, also when it was killed: up means until down."""
-    told = _read_json(settings.home / "server.json").get("tcp")
-    return told if isinstance(told, str) else ""
+    """Return the HOST:PORT of the last server; empty if it used no TCP.
+
+    The file outlives a server that was killed: ``danlu up`` holds until ``danlu down``.
+    """
+    tcp = _read_json(settings.home / "server.json").get("tcp")
+    return tcp if isinstance(tcp, str) else ""
 
 
 def _fits(hello: dict[str, Any]) -> bool:
@@ -181,15 +308,9 @@ def _fits(hello: dict[str, Any]) -> bool:
     if theirs == ours:
         return True
     if _order(theirs) > _order(ours):
-        raise Refused(
-            f"A server of another version is running: {theirs}, and this is {ours}.",
-            hint="Use the newer Danlu, or end that server with it: danlu down",
-        )
+        raise Refused.from_key("server.newer_version", theirs=theirs, ours=ours)
     if hello.get("living") != 0:
-        raise Conflict(
-            f"The server is of version {theirs}, this is {ours}, and it has living jobs.",
-            hint="Wait for them, or replace it while they go on: danlu down",
-        )
+        raise Conflict.from_key("server.other_version", theirs=theirs, ours=ours)
     return False
 
 
@@ -198,12 +319,12 @@ def _order(version: str) -> tuple[int, ...]:
 
 
 def _leave(settings: Settings) -> int | None:
-    """Ask the server to leave and wait until its lock is free; return the number of its jobs."""
+    """Stop the server and wait until its lock is free; return the number of its jobs."""
     wire = Wire(_target(settings))
     try:
         living: int | None = wire.exchange("POST", "/v1/shutdown").json()["living"]
-    except Unreachable:
-        living = 0  # it left by itself just now
+    except NoResponse:
+        living = 0  # the server has just exited by itself
     finally:
         wire.close()
     _wait_until_free(settings)
@@ -211,8 +332,8 @@ def _leave(settings: Settings) -> int | None:
 
 
 def _wait_until_free(settings: Settings) -> None:
-    """Wait for a server that is on its way out, so that its successor finds the home free."""
-    until = time.monotonic() + _LEAVE_PATIENCE
+    """Wait until a server that is stopping has released the home for its successor."""
+    until = time.monotonic() + _EXIT_TIMEOUT
     while not _free(settings.home / "lock"):
         if time.monotonic() >= until:
             raise _silent(settings)
@@ -239,11 +360,10 @@ def _starter(settings: Settings) -> Iterator[None]:
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(settings.home / "start.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise Refused(
-            f"The home {settings.home} cannot be written: {error.strerror}.",
-            hint="Set DANLU_HOME to a folder of your own, or make room.",
+        raise Refused.from_key(
+            "server.home_unwritable", home=settings.home, strerror=error.strerror
         ) from error
-    until = time.monotonic() + _LOCK_PATIENCE
+    until = time.monotonic() + _LOCK_TIMEOUT
     try:
         while True:
             try:
@@ -251,10 +371,11 @@ def _starter(settings: Settings) -> Iterator[None]:
                 break
             except OSError:
                 if time.monotonic() >= until:
-                    raise Unavailable(
-                        f"Somebody has been starting the server of {settings.home} for "
-                        f"{_LOCK_PATIENCE:.0f} seconds.",
-                        hint=f"Look into {settings.home / 'server.log'}",
+                    raise Unavailable.from_key(
+                        "server.start_locked",
+                        home=settings.home,
+                        seconds=_LOCK_TIMEOUT,
+                        log=settings.home / "server.log",
                     ) from None
                 time.sleep(0.02)
         yield
@@ -264,7 +385,7 @@ def _starter(settings: Settings) -> Iterator[None]:
 
 def _listens(settings: Settings, asked: str) -> bool:
     now = _asked_for_tcp(settings)
-    # Port 0 is any port: the one it has will do.
+    # Port 0 means any port, so the current one is accepted.
     return now == asked or (asked.endswith(":0") and now.rpartition(":")[0] == asked[:-2])
 
 

@@ -1,41 +1,48 @@
-"""Calls that outlive the server they began with: sent again until one answers."""
+"""Requests that are retried, also when their server exits and another one replaces it."""
 
 import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
-from danlu.client.connection import Answer, Target, Unreachable, Wire
+from danlu.client.connection import Answer, NoResponse, Target, Wire
 from danlu.errors import Refused, Unavailable
+from danlu.messages import get_message
 
-PATIENCE = 60.0  # seconds a call tries again before it gives up
-_FIRST_PATIENCE = 5.0  # with a server elsewhere that has never answered
-_SLOWEST = 2.0  # seconds between two tries, at most
+CALL_TIMEOUT = 60.0  # seconds a call is retried before it fails
+_FIRST_TIMEOUT = 5.0  # the same, for a remote server that has never responded
+_SLOWEST = 2.0  # maximum seconds between two attempts
 
 
 class Tries:
-    """Patience with one call: pauses that grow, and an end. ``count`` is how often it failed."""
+    """The retry policy of one call: exponential backoff with a deadline.
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    ``count`` is the number of failed attempts.
+    """
+
+    def __init__(self, timeout: float = CALL_TIMEOUT) -> None:
         self.count = 0
-        self._until = time.monotonic() + patience
+        self._until = time.monotonic() + timeout
 
     def next(self, why: str, hint: str = "") -> None:
-        """Return when it is time to try again.
+        """Sleep until the next attempt is due.
 
         Raises:
-            Unavailable: that was the last time.
+            Unavailable: the deadline has passed.
         """
         if self.count and time.monotonic() >= self._until:
-            raise Unavailable(why, hint=hint or "Look at it with: danlu status")
-        if self.count:  # the first repeat is at once: a kept connection may just have been closed
+            raise Unavailable(why, hint=hint or get_message("client.see_status"))
+        if self.count:  # The first retry is immediate: an idle connection may have been closed.
             time.sleep(min(0.05 * 2**self.count, _SLOWEST))
         self.count += 1
 
 
 class Calls:
-    """One server, by whatever process. ``revive`` brings it back and says where it is now; a
-    server elsewhere has none: it is somebody else's to start."""
+    """Requests to one server, which may be restarted as another process meanwhile.
+
+    ``revive`` starts the server again and returns its new address. It is None for a remote
+    server, which this client cannot start.
+    """
 
     def __init__(self, target: Target, revive: Callable[[], Target] | None = None) -> None:
         self._wire = Wire(target)
@@ -45,13 +52,20 @@ class Calls:
     def once(self, method: str, path: str) -> Answer:
         return self._wire.exchange(method, path)
 
-    def post(self, path: str, body: Mapping[str, Any], token: str = "") -> Answer:
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        token: str = "",
+        timeout: float = CALL_TIMEOUT,
+    ) -> Answer:
         headers = {"Content-Type": "application/json"}
         if not (token.isascii() and token.isprintable()):
-            raise Refused(f"Got {token!r} for token.", hint="Letters, digits and marks of ASCII.")
+            raise Refused.from_key("client.bad_token", token=token)
         if token:
             headers["Client-Token"] = token
-        return self.call("POST", path, body=json.dumps(body).encode(), headers=headers)
+        data = json.dumps(body).encode()
+        return self.call("POST", path, body=data, headers=headers, timeout=timeout)
 
     def call(
         self,
@@ -60,16 +74,19 @@ class Calls:
         *,
         body: bytes | BinaryIO | None = None,
         headers: Mapping[str, str] | None = None,
-        timeout: float = PATIENCE,
+        timeout: float = CALL_TIMEOUT,
         tries: Tries | None = None,
     ) -> Answer:
-        """Send a request until it is answered. It may be done more than once.
+        """Send a request, and repeat it until there is a response.
+
+        The server may execute the request more than once.
 
         Raises:
-            Unavailable: nobody answered for a minute, or ever.
-            DanluError: the server's own answer, when it is an error.
+            Unavailable: there was no response for a minute, or for 5 seconds from a remote server
+                that has never responded.
+            DanluError: the server returned an error response.
         """
-        tries = tries or Tries(PATIENCE if self._answered else _FIRST_PATIENCE)
+        tries = tries or Tries(CALL_TIMEOUT if self._answered else _FIRST_TIMEOUT)
         while True:
             if body is not None and not isinstance(body, bytes):
                 body.seek(0)
@@ -79,8 +96,8 @@ class Calls:
                 )
                 self._answered = True
                 return answer
-            except Unreachable as error:
-                tries.next(f"No answer from {self._wire.target} ({error}).")
+            except NoResponse as error:
+                tries.next(get_message("client.no_answer", target=self._wire.target, error=error))
                 self._bring_back(tries)
             except Unavailable as error:
                 tries.next(error.message, error.hint)
@@ -93,7 +110,7 @@ class Calls:
             return
         try:
             target = self._revive()
-        except Unavailable as error:  # it was killed again while it started
+        except Unavailable as error:  # the new server was killed during its start
             tries.next(error.message, error.hint)
             return
         if target != self._wire.target:

@@ -1,6 +1,12 @@
-"""The dialects, by name. Modules are imported when asked for, not before.
+"""The request formats of the services, by name. Modules are imported on first use.
 
-Add a dialect here, or install one under the entry-point group ``danlu.dialects``.
+Add a dialect to ``BUILT_IN``, or install one under the entry-point group ``danlu.dialects``.
+
+``api``: the interface of a dialect: read, roles and command.
+``modelarts``, ``dls``, ``kdl``, ``ti``, ``modelmaker``: the five services.
+``form``, ``huawei``: read fields and collect faults; what ModelArts and DLS share.
+``options``: which options of ``danlu run`` each service accepts.
+``planning``: builds the tasks of a job from its places.
 """
 
 from importlib import import_module
@@ -19,7 +25,7 @@ BUILT_IN = {
     "ti": "danlu.dialects.ti",
 }
 PROMISED: tuple[str, ...] = ()
-# ENTRY of each, for those who ask nothing else: a dialect brings the whole job model along.
+# ENTRY of each dialect, for callers that need nothing else: a dialect imports the job model.
 _ENTRIES = {
     "dls": "boot_file",
     "kdl": "module",
@@ -44,15 +50,12 @@ def get(name: str) -> "Dialect":
     if name in installed:
         return cast("Dialect", installed[name].load())
     if name in PROMISED:
-        raise Unsupported(
-            f"The dialect {name!r} is not there yet.",
-            hint=f"A script that takes its paths as flags can run as: {', '.join(BUILT_IN)}.",
-        )
+        raise Unsupported.from_key("dialect.not_supported", name=name, built_in=", ".join(BUILT_IN))
     raise NotFound("dialect", name, known={*BUILT_IN, *PROMISED, *installed})
 
 
 def entry_field(name: str) -> str:
-    """Return the field in which a dialect is told what to start.
+    """Return the field of a dialect that names the program to start.
 
     Raises:
         NotFound, Unsupported

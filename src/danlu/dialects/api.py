@@ -1,4 +1,4 @@
-"""How a service asks for a job."""
+"""The interface of a dialect, which translates the job requests of one service."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -8,26 +8,26 @@ from danlu.job.spec import JobSpec
 
 
 class Dialect(Protocol):
-    """One service's vocabulary, as three pure functions. A module can be a dialect.
+    """The request format of one service, as three pure functions. A module can be a dialect.
 
-    Some options of a spec are settled by the service, which can look at the code: ``"urls":
-    "auto"`` becomes the channels the script wants as URLs, ``"top": "auto"`` the one folder all
-    files of an archive lie in, or nothing. So is the version of TensorFlow, unless the module has
-    ``TENSORFLOW``, that of a service which had one kind only.
+    Danlu's service resolves some options of a spec from the code. ``"urls": "auto"`` becomes the
+    channels to pass as URLs. ``"top": "auto"`` becomes the only top-level folder of an archive, or
+    "". The TensorFlow version is resolved too, unless the module defines ``TENSORFLOW`` because
+    the service had only one version.
     """
 
     NAME: str
-    ENTRY: str  # the field that says what to start: a file of the code, or a dotted module
+    ENTRY: str  # the field that names the entry: a file of the code, or a dotted module
 
     def read(self, request: Mapping[str, Any]) -> JobSpec:
-        """Understand a request.
+        """Parse a request.
 
         Raises:
-            InvalidJob: with every fault of the request at once.
+            InvalidJob: the request is invalid; lists every fault.
         """
 
     def roles(self, spec: JobSpec) -> Sequence[Role]:
-        """Return the tasks the job consists of."""
+        """Return the roles of the job's tasks."""
 
     def command(self, spec: JobSpec, place: Place) -> Command:
-        """Return how one task runs at its place."""
+        """Return the command of one task, given its allocation."""

@@ -1,86 +1,86 @@
-"""Reads a request field by field and remembers every fault, so that all are told at once.
+"""Parsing of a request field by field; all faults are collected and raised at once.
 
-A field nobody asked for is a fault too: a misspelt option is never silently ignored.
+A field that the dialect does not read is a fault too, so that a misspelt option is never ignored.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
-from danlu.errors import MOST_FAULTS, InvalidJob, suggestion
-from danlu.job import framework
+from danlu.errors import InvalidJob
+from danlu.job import spec as framework
+from danlu.job.definitions import text_of
+from danlu.job.form import FieldReader
 from danlu.job.job import NAME
-from danlu.job.spec import MACHINE_RETRIES, JobSpec, Resources
+from danlu.job.plan import Install
+from danlu.job.spec import MACHINE_RETRIES, REHEARSAL, JobSpec, Resources
+from danlu.messages import get_message
 from danlu.settings import size
+from danlu.storage.names import is_name
 
 FLAG = re.compile(r"[A-Za-z0-9_-]{1,64}")
 KEY = re.compile(r"[^\s=\0]{1,256}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 URI = re.compile(r"[a-z][a-z0-9]*://.+")
 
-_MOST = 1_000_000_000  # seconds, CPUs: more than anybody means
-_MOST_COUNTED = 1_000_000
+_MAX_NUMBER = 1_000_000_000  # seconds, CPUs: more than any job needs
+_MAX_COUNT = 1_000_000
 
 
-class Form:
-    """``aliases``: other names a service has for a field; faults are told by the one written."""
+class Form(FieldReader):
+    """The fields of a request and the faults found in them.
+
+    ``aliases`` maps a field to other names of the service. Faults use the name in the request.
+    """
 
     def __init__(
         self, request: Mapping[str, Any], aliases: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        self._request = request
+        super().__init__(request, [])
         self._aliases = aliases or {}
-        self._asked = {"dialect", "algorithm"}  # settled before a dialect reads
-        self._faults: list[tuple[str, str]] = []
+        # Handled before the dialect reads the request; code_path is the client's code directory.
+        self._asked |= {"dialect", "algorithm", "code_path"}
 
     def fault(self, field: str, sentence: str) -> None:
         name, dot, rest = field.partition(".")
-        self._faults.append((f"{self._written(name)}{dot}{rest}", sentence))
+        super().fault(f"{self._written(name)}{dot}{rest}", sentence)
 
     def done(self, spec: JobSpec) -> JobSpec:
-        """Return the spec that was read.
+        """Return the spec, after a check for unknown fields.
 
         Raises:
-            InvalidJob: anything was wrong; the spec goes with it.
+            InvalidJob: there are faults; ``partial`` is the spec.
         """
-        for field in self._request:
-            if field not in self._asked:
-                told = len(self._faults) >= MOST_FAULTS  # to look for a name takes time
-                near = "" if told else suggestion(str(field), self._asked)
-                self.fault(str(field), f"is not a field. {near}".rstrip())
+        self.check_unknown()
         if self._faults:
             raise InvalidJob(self._faults, partial=spec)
         return spec
 
-    def text(self, field: str, default: str | None = None) -> str:
-        value = self._take(field, default)
-        if isinstance(value, str) and "\0" in value:
-            self.fault(field, "holds a NUL character, which no name and no argument can.")
-            return ""
-        if isinstance(value, str) and (value or default == ""):
-            return value
-        self.fault(field, f"must be a non-empty string, got {value!r}.")
-        return ""
-
-    def count(self, field: str, default: int, *, least: int = 0, most: int = _MOST_COUNTED) -> int:
+    def count(self, field: str, default: int, *, least: int = 0, most: int = _MAX_COUNT) -> int:
         value = self._take(field, default)
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
-        bound = (
-            f"at most {most}" if isinstance(value, int) and value > most else f"at least {least}"
-        )
-        self.fault(field, f"must be a whole number of {bound}, got {value!r}.")
+        if isinstance(value, int) and value > most:
+            self.fault(field, get_message("fault.at_most", most=most, value=value))
+        else:
+            self.fault(field, get_message("fault.at_least", least=least, value=value))
         return default
 
     def anything(self, field: str) -> Any:
-        """Return a field as it was given, whatever it is; None when it was not."""
+        """Return the value of a field without a check; None if it is missing."""
         return self._take(field, None)
 
     def number(self, field: str, default: float) -> float:
         value = self._take(field, default)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST:
+        if (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and 0 <= value <= _MAX_NUMBER
+        ):
             return float(value)
-        self.fault(field, f"must be a number from 0 to {_MOST:,}, got {value!r}.")
+        self.fault(field, get_message("fault.up_to", most=_MAX_NUMBER, value=value))
         return default
 
     def bytes(self, field: str) -> int:
@@ -88,65 +88,66 @@ class Form:
         try:
             return size(value or 0)
         except (TypeError, ValueError):
-            self.fault(field, f"must be a size such as '8G', got {value!r}.")
+            self.fault(field, get_message("fault.size", value=value))
             return 0
 
     def uri(self, field: str) -> str:
-        """An optional URI; empty when it was not given."""
+        """Return an optional URI; "" if it is missing."""
         return self._check_uri(field, self.text(field, ""))
 
     def uris(self, field: str) -> dict[str, str]:
-        """Names of the user's choice, each with its URI."""
+        """Return a table of names chosen by the user and their URIs."""
         found = {}
         for name, uri in self._pairs(field):
             if not FLAG.fullmatch(name):
-                self.fault(f"{field}.{name}", _NO_FLAG.format(name))
+                self.fault(f"{field}.{name}", get_message("fault.no_flag", name=name))
             elif not isinstance(uri, str) or not uri:
-                self.fault(f"{field}.{name}", f"must be a URI, got {uri!r}.")
+                self.fault(f"{field}.{name}", get_message("fault.uri", uri=uri))
             else:
                 found[name] = self._check_uri(f"{field}.{name}", uri)
         return found
 
     def params(self, field: str, *, taken: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
-        """Name and text, in the order given. A name in ``taken`` is a channel's already."""
+        """Return names and values as text, in the order given.
+
+        A name in ``taken``, the names of channels, is a fault.
+        """
         found = []
         for name, value in self._pairs(field):
             if not FLAG.fullmatch(name):
-                self.fault(f"{field}.{name}", _NO_FLAG.format(name))
+                self.fault(f"{field}.{name}", get_message("fault.no_flag", name=name))
             elif name in taken:
-                self.fault(f"{field}.{name}", "is the name of an input or output of this job.")
-            elif (text := _as_text(value)) is None:
-                self.fault(
-                    f"{field}.{name}", f"must be text, a number or a boolean, got {value!r}."
-                )
+                self.fault(f"{field}.{name}", get_message("fault.channel_name"))
+            elif (text := text_of(value)) is None:
+                self.fault(f"{field}.{name}", get_message("fault.plain_value", value=value))
             elif "\0" in text:
-                self.fault(f"{field}.{name}", "holds a NUL character, which no argument can.")
+                self.fault(f"{field}.{name}", get_message("fault.nul_argument"))
             else:
                 found.append((name, text))
         return tuple(found)
 
     def values(self, field: str) -> tuple[tuple[str, Any], ...]:
-        """Names with values of any JSON type, in the order given."""
+        """Return names and values of any JSON type, in the order given."""
         found = []
         for name, value in self._pairs(field):
             if not KEY.fullmatch(name):
-                sentence = f"{name!r} is no name: it has 1 to 256 characters, no blank and no '='."
+                sentence = get_message("fault.no_name", name=name)
                 self.fault(f"{field}.{name}", sentence)
             elif "\0" in str(value):
-                self.fault(f"{field}.{name}", "holds a NUL character, which no argument can.")
+                self.fault(f"{field}.{name}", get_message("fault.nul_argument"))
             else:
                 found.append((name, value))
         return tuple(found)
 
     def variables(self, field: str) -> dict[str, str]:
-        """Environment variables."""
+        """Return a table of environment variables."""
         found = {}
         for name, value in self._pairs(field):
             if not VARIABLE.fullmatch(name):
-                sentence = "must be letters, digits and underscores, not starting with a digit."
+                sentence = get_message("fault.variable")
                 self.fault(f"{field}.{name}", sentence)
             elif not isinstance(value, str) or "\0" in value:
-                self.fault(f"{field}.{name}", f"must be text, got {value!r}.")
+                self.fault(f"{field}.{name}", get_message("fault.text", value=value))
             else:
                 found[name] = value
         return found
@@ -155,11 +156,12 @@ class Form:
         value = self._take(field, [])
         if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
             return tuple(value)
-        self.fault(field, f"must be a list of names, got {value!r}.")
+        self.fault(field, get_message("fault.names", value=value))
         return ()
 
     def common(self) -> dict[str, Any]:
-        """What every service's job has, as arguments of JobSpec."""
+        """Return the fields that the jobs of all services have, as arguments of JobSpec."""
+        rehearsal = self.switch("rehearse")
         return {
             "name": self._name(),
             "env": self.variables("env"),
@@ -168,7 +170,8 @@ class Form:
             "priority": self.count("priority", 0, least=-1000),
             "timeout": self.number("timeout", 0),
             "tensorflow": self._tensorflow(),
-            "max_steps": self.count("max_steps", 0),
+            "max_steps": self.count("max_steps", 0) or (REHEARSAL if rehearsal else 0),
+            "rehearsal": rehearsal,
             "resources": Resources(
                 nodes=self.count("nodes", 1, least=1),
                 cpus=self.number("cpus", 0),
@@ -184,52 +187,48 @@ class Form:
             return "" if value == framework.NOT_OURS else framework.UNDECIDED
         version = framework.parse(value) if isinstance(value, str) else None
         if version is None:
-            sentence = "must be a version of TensorFlow in quotes such as '1.14', or 'none'"
-            self.fault("framework_version", f"{sentence}; got {value!r}.")
+            self.fault("framework_version", get_message("fault.tensorflow", value=value))
         return version or framework.UNDECIDED
 
     def _name(self) -> str:
         name = self.text("name", "")
         if name and not NAME.fullmatch(name):
-            self.fault("name", f"must be 1 to 64 of letters, digits, '-' and '_', got {name!r}.")
+            self.fault("name", get_message("fault.job_name", name=name))
         return name
 
     def _take(self, field: str, default: Any) -> Any:
         names = (field, *self._aliases.get(field, ()))
         first_time = field not in self._asked
         self._asked.update(names)
-        given = [name for name in names if self._request.get(name) is not None]
-        if first_time and len(given) > 1 and self._request[given[1]] != self._request[given[0]]:
-            self._faults.append((given[1], f"was given as {given[0]} already."))
-        return self._request[given[0]] if given else default
+        given = [name for name in names if self._data.get(name) is not None]
+        if first_time and len(given) > 1 and self._data[given[1]] != self._data[given[0]]:
+            self._faults.append((given[1], get_message("fault.given_already", given=given[0])))
+        return self._data[given[0]] if given else default
 
     def _written(self, field: str) -> str:
         names = (field, *self._aliases.get(field, ()))
-        return next((name for name in names if self._request.get(name) is not None), field)
+        return next((name for name in names if self._data.get(name) is not None), field)
 
     def _pairs(self, field: str) -> list[tuple[str, Any]]:
         value = self._take(field, {})
         if isinstance(value, Mapping):
             return [(str(name), item) for name, item in value.items()]
-        self.fault(field, f"must be names with values, got {value!r}.")
+        self.fault(field, get_message("fault.pairs", value=value))
         return []
 
     def _check_uri(self, field: str, uri: str) -> str:
         if uri and (not URI.fullmatch(uri) or "\0" in uri):
-            self.fault(field, f"must be a URI such as obs://bucket/path, got {uri!r}.")
+            self.fault(field, get_message("fault.bucket_uri", uri=uri))
         return uri
 
 
-_NO_FLAG = "{0!r} is no flag: a name has 1 to 64 letters, digits, '-' and '_'."
-
-
 def flag(name: str, value: str) -> str:
-    """Return ``--name=value``: one word, whatever the value holds."""
+    """Return ``--name=value`` as one argument, whatever the value contains."""
     return f"--{name}={value}"
 
 
 def resources_of(spec: JobSpec) -> Mapping[str, Any]:
-    """Return what each task of a node asks for, as arguments of Role."""
+    """Return the resources of each task, as arguments of Role."""
     return {
         "cpus": spec.resources.cpus,
         "memory": spec.resources.memory,
@@ -237,7 +236,39 @@ def resources_of(spec: JobSpec) -> Mapping[str, Any]:
     }
 
 
-def _as_text(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, str | int | float) else None
+def boot_file_of(form: Form, code: str, service: str, field: str = "boot_file") -> str:
+    """Return the boot file, relative to the code directory."""
+    given = form.text(field)
+    inside = given.removeprefix(code.rstrip("/") + "/") if "://" in given else given
+    path = PurePosixPath(inside)
+    if given and not given.endswith(".py"):
+        form.fault(field, get_message("fault.not_python", given=given, service=service))
+    elif given and ("://" in inside or path.is_absolute() or ".." in path.parts):
+        form.fault(field, get_message("fault.outside_code", given=given))
+    return str(path)
+
+
+def requirements_of(boot_file: str, code: str) -> tuple[Install, ...]:
+    """Return the requirements files to install, in the code directory and beside the boot file.
+
+    One page of the ModelArts documentation has the file in the code directory, another beside the
+    boot file. The service installed ``pip-requirements.txt`` only. A ``requirements.txt`` that
+    cannot be installed never failed a job there, so it is optional.
+    """
+    folders = dict.fromkeys((code, str(PurePosixPath(boot_file).parent)))
+    names = {"pip-requirements.txt": False, "requirements.txt": True}
+    return tuple(
+        Install(f"{folder}/{name}", optional=optional)
+        for folder in folders
+        for name, optional in names.items()
+    )
+
+
+def last_level(uri: str) -> str:
+    """Return the last part of a code directory's path, as the service keeps no other part.
+
+    Return "code" for an archive, and for a part that is not a valid folder name, such as '..'.
+    """
+    path = uri.split("://", 1)[-1]
+    name = PurePosixPath(unquote(path) if uri.startswith("file://") else path).name
+    return "code" if not is_name(name) or name.endswith((".tar.gz", ".zip")) else name

@@ -1,7 +1,7 @@
-"""KDL: a trainer package, a module to run, arguments as one text or as rows of a form.
+"""The dialect of KDL: a trainer package and a module; arguments as one text or as form rows.
 
-The service has no inputs or outputs of its own: a script is given ``ks3://`` URLs among its
-arguments and reads and writes them itself. Empty rows of the form are not passed.
+The service has no inputs or outputs. A script receives ``ks3://`` URLs as arguments and reads and
+writes them itself. Empty rows of the form are not passed.
 
 Contract: docs/dialects/kdl.md
 """
@@ -14,13 +14,13 @@ from typing import Any
 
 from danlu.dialects.form import Form, flag, resources_of
 from danlu.errors import Unsupported
-from danlu.job.framework import TENSORFLOW_1
 from danlu.job.plan import Command, Fetch, Install, Place, Role
-from danlu.job.spec import JobSpec
+from danlu.job.spec import TENSORFLOW_1, JobSpec
+from danlu.messages import get_message
 
 NAME = "kdl"
-ENTRY = "module"  # the field that says what to start
-TENSORFLOW = TENSORFLOW_1  # the service had no other
+ENTRY = "module"  # the field that names the module to start
+TENSORFLOW = TENSORFLOW_1  # the service had no other version
 
 HOME = "/home/kdl"
 JOB_DIR = f"{HOME}/job"
@@ -34,14 +34,15 @@ ALIASES = {
     "memory": ("memory_limit",),
     "gpus": ("gpu_limit",),
 }
-NOT_YET = {
-    "ks3_encryption_key": "objects encrypted with a key of the customer's",
-    "create_tensorboard": "a TensorBoard made together with a job",
-    "tensorboard_name": "a TensorBoard made together with a job",
-    "logdir": "a TensorBoard made together with a job",
+NOT_YET = {  # fields and the messages that describe them
+    "ks3_encryption_key": "kdl.encryption",
+    "create_tensorboard": "kdl.tensorboard",
+    "tensorboard_name": "kdl.tensorboard",
+    "logdir": "kdl.tensorboard",
 }
 _OFF = (None, "", False, "false", "False")
-_MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+# ``python -m`` accepts parts of a path that are not Python identifiers (train.2-input).
+_MODULE = re.compile(r"[^./\\\s\0-][^./\\\0]*(\.[^./\\\0]+)*")
 
 
 def read(request: Mapping[str, Any]) -> JobSpec:
@@ -49,12 +50,12 @@ def read(request: Mapping[str, Any]) -> JobSpec:
     missing = [field for field in NOT_YET if form.anything(field) not in _OFF]
     code = form.uri("code")
     if not code:
-        form.fault("code", "must be the URI of a trainer package: a directory or a .tar.gz.")
+        form.fault("code", get_message("kdl.code_uri"))
     origin = form.uri("code_origin") or code
     counts = {role: form.count(f"{role}_count", 0) for role in ("worker", "ps")}
     common = form.common()
     if common["resources"].nodes > 1:
-        form.fault("nodes", "KDL counts tasks by role: give worker_count and ps_count instead.")
+        form.fault("nodes", get_message("kdl.nodes"))
     spec = JobSpec(
         dialect=NAME,
         code=code,
@@ -62,7 +63,10 @@ def read(request: Mapping[str, Any]) -> JobSpec:
         params=tuple((name, text) for name, text in form.params("parameters") if text),
         options={
             "code_origin": origin,
-            "top": "auto",  # a source distribution has one folder at its top: found at submit
+            # Resolved at submit: ``top`` is the top-level folder of a source distribution;
+            # ``into`` is the folder for a package without its enclosing folder.
+            "top": "auto",
+            "into": "",
             "job_args": _words(form),
             "prepare_command": form.text("prepare_command", ""),
             "finish_command": form.text("finish_command", ""),
@@ -72,12 +76,13 @@ def read(request: Mapping[str, Any]) -> JobSpec:
     )
     form.done(spec)
     if missing:
-        raise Unsupported(f"{missing[0]}: {NOT_YET[missing[0]]} is not there yet.")
+        what = get_message(NOT_YET[missing[0]])
+        raise Unsupported.from_key("kdl.not_supported", field=missing[0], what=what)
     return spec
 
 
 def roles(spec: JobSpec) -> Sequence[Role]:
-    """A job is its master; workers and parameter servers help it and are ended with it."""
+    """Return the roles: the job ends with its master, then workers and ps are stopped."""
     workers, servers = int(spec.options["worker_count"]), int(spec.options["ps_count"])
     found = [
         Role("ps", servers, cpus=0, decides=False),
@@ -91,6 +96,10 @@ def command(spec: JobSpec, place: Place) -> Command:
     job = place.path(JOB_DIR)
     top = spec.options["top"]
     package = job if top in ("", "auto") else f"{job}/{top}"
+    code = f"{job}/{spec.options.get('into', '')}".rstrip("/")
+    # In the manual, subprocess.call ignores the exit code of setup.py and the module runs anyway.
+    # Some packages have their setup.py beside the module.
+    setups = (package, f"{package}/{spec.entry.partition('.')[0]}")
     return Command(
         run=spec.entry,
         module=True,
@@ -98,13 +107,13 @@ def command(spec: JobSpec, place: Place) -> Command:
             *shlex.split(spec.options["job_args"]),
             *(flag(name, value) for name, value in spec.params),
         ),
-        install=(Install(package, package=True),),
+        install=tuple(Install(folder, package=True, optional=True) for folder in setups),
         before=spec.options["prepare_command"],
         after=spec.options["finish_command"],
-        cwd=package,  # the manual: os.chdir(module_dir), then setup.py, then the module
+        cwd=package,  # as in the manual: os.chdir(module_dir), then setup.py, then the module
         env={"HOME": place.path(HOME), **_cluster(place), **spec.env},
         sys_path=(package,),
-        fetch=(Fetch(spec.code, job, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),),
+        fetch=(Fetch(spec.code, code, "code", archive=spec.code.endswith((".tar.gz", ".zip"))),),
         private=("/cache", HOME),
         folders=(place.path("/cache"), place.path(HOME)),
     )
@@ -114,9 +123,9 @@ def _module(form: Form) -> str:
     given = form.text("module")
     if given.endswith(".py") or "/" in given:
         dotted = given.removesuffix(".py").strip("./").replace("/", ".")
-        form.fault("module", f"must be a dotted name such as {dotted!r}, got {given!r}.")
+        form.fault("module", get_message("kdl.dotted", dotted=dotted, given=given))
     elif given and not _MODULE.fullmatch(given):
-        form.fault("module", f"must be a dotted name such as 'trainer.task', got {given!r}.")
+        form.fault("module", get_message("kdl.module", given=given))
     return given
 
 
@@ -125,18 +134,21 @@ def _words(form: Form) -> str:
     try:
         words = shlex.split(given)
     except ValueError as error:
-        form.fault("job_args", f"cannot be split into words ({error}): {given!r}.")
+        form.fault("job_args", get_message("kdl.words", error=error, given=given))
         return ""
     if any("\0" in word for word in words):
-        form.fault("job_args", "holds a NUL character, which no argument can.")
+        form.fault("job_args", get_message("fault.nul_argument"))
         return ""
     return given
 
 
 def _cluster(place: Place) -> Mapping[str, str]:
-    """A script without TF_CONFIG runs alone: the service's own sample tests exactly that."""
+    """Return TF_CONFIG if the job has several tasks.
+
+    Without TF_CONFIG a script runs as a single task; the service's sample script tests for it.
+    """
     if sum(map(len, place.peers.values())) < 2:
         return {}
     cluster = {role: list(hosts) for role, hosts in place.peers.items()}
-    told = {"cluster": cluster, "task": {"type": place.role, "index": place.index}}
-    return {"TF_CONFIG": json.dumps(told)}
+    config = {"cluster": cluster, "task": {"type": place.role, "index": place.index}}
+    return {"TF_CONFIG": json.dumps(config)}

@@ -1,8 +1,8 @@
-"""ModelArts custom scripts: a code directory, a boot file, ``data_url`` and ``train_url``.
+"""The dialect of ModelArts custom scripts: code directory, boot file, ``data_url``, ``train_url``.
 
-Inputs are brought to local disk before the script starts and outputs taken away while it runs
-and after it; the script sees local paths, unless it copies with MoXing itself, as scripts of the
-service's first generation do. Names other than the two are the user's to choose.
+Inputs are downloaded to local disk before the script starts. Outputs are uploaded while it runs
+and after it has ended. The script receives local paths, unless it copies with MoXing itself, like
+scripts of the service's first generation. The user may choose other channel names.
 
 Contract: docs/dialects/modelarts.md
 """
@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from danlu.dialects import first_generation, ps_worker
-from danlu.dialects.channels import Channels, read_urls
-from danlu.dialects.code_dir import boot_file_of, last_level
-from danlu.dialects.form import Form, flag
-from danlu.job.plan import Command, Fetch, Install, Place, Role
+from danlu.dialects import huawei
+from danlu.dialects.form import Form, boot_file_of, flag, last_level, requirements_of
+from danlu.dialects.huawei import Channels, read_urls
+from danlu.job.plan import Command, Fetch, Place, Role
 from danlu.job.spec import JobSpec
+from danlu.messages import get_message
 
 NAME = "modelarts"
 ENTRY = "boot_file"
@@ -30,21 +30,21 @@ def read(request: Mapping[str, Any]) -> JobSpec:
     form = Form(request)
     code = form.uri("code") or form.uri("code_dir")
     if not code:
-        form.fault("code_dir", "must be the URI of the code directory.")
+        form.fault("code_dir", get_message("fault.code_uri"))
     origin = form.uri("code_origin") or code
     entry = boot_file_of(form, code, "ModelArts")
     inputs = _channels(form, "data_url", "inputs")
     outputs = _channels(form, "train_url", "outputs")
     for name in inputs.keys() & outputs.keys():
-        form.fault(f"outputs.{name}", "is the name of an input too.")
+        form.fault(f"outputs.{name}", get_message("fault.input_name"))
     by_environment = form.names("from_environment")
     for name in by_environment:
         if name not in inputs and name not in outputs:
-            form.fault("from_environment", f"{name!r} is no input or output of this job.")
+            form.fault("from_environment", get_message("fault.no_channel", name=name))
     restored = form.names("predownload")
     for name in restored:
         if name not in outputs:
-            form.fault("predownload", f"{name!r} is no output of this job.")
+            form.fault("predownload", get_message("fault.no_output", name=name))
     spec = JobSpec(
         dialect=NAME,
         code=code,
@@ -62,21 +62,22 @@ def read(request: Mapping[str, Any]) -> JobSpec:
         },
         **form.common(),
     )
-    ps_worker.check(form, spec)
+    huawei.check_ps_worker(form, spec)
     return form.done(spec)
 
 
 def roles(spec: JobSpec) -> Sequence[Role]:
-    return ps_worker.roles(spec)
+    return huawei.ps_worker_roles(spec)
 
 
 def command(spec: JobSpec, place: Place) -> Command:
     code = place.path(f"{JOB_DIR}/{spec.options['code_name']}")
-    channels = Channels(spec, place, inputs=f"{MOUNT}/inputs", outputs=f"{MOUNT}/outputs")
-    told = channels.shown()
+    # On the service, folders ended with a slash; scripts use ``train_url + "model.h5"``.
+    channels = Channels(spec, place, f"{MOUNT}/inputs", f"{MOUNT}/outputs", slash=True)
+    given = channels.shown()
     in_environment = set(spec.options["from_environment"].split(","))
-    shown = {name: value for name, value in told.items() if name not in in_environment}
-    hidden = {name: value for name, value in told.items() if name in in_environment}
+    shown = {name: value for name, value in given.items() if name not in in_environment}
+    hidden = {name: value for name, value in given.items() if name in in_environment}
     boot_file = f"{code}/{spec.entry}"
     return Command(
         run=boot_file,
@@ -84,10 +85,10 @@ def command(spec: JobSpec, place: Place) -> Command:
             flag(name, value)
             for name, value in (*spec.params, *shown.items(), *_distributed(place).items())
         ),
-        install=_requirements(boot_file, code),
+        install=requirements_of(boot_file, code),
         cwd=_working_dir(spec, code),
         env={
-            **first_generation.environment(spec, place),
+            **huawei.first_generation_environment(spec, place),
             **_environment(place, code),
             **hidden,
             **spec.env,
@@ -107,27 +108,23 @@ def _channels(form: Form, usual: str, others: str) -> dict[str, str]:
     uri = form.uri(usual)
     named = form.uris(others)
     if uri and usual in named:
-        form.fault(f"{others}.{usual}", f"was given as {usual} already.")
+        form.fault(f"{others}.{usual}", get_message("fault.given_already", given=usual))
     return {**({usual: uri} if uri else {}), **named}
 
 
-def _requirements(boot_file: str, code: str) -> tuple[Install, ...]:
-    """One page of the service has the file in the code directory, another beside the boot file."""
-    folders = dict.fromkeys((code, str(PurePosixPath(boot_file).parent)))
-    names = ("pip-requirements.txt", "requirements.txt")
-    return tuple(Install(f"{folder}/{name}") for folder in folders for name in names)
-
-
 def _working_dir(spec: JobSpec, code: str) -> str:
-    """The service promises none; the code directory is what scripts with relative paths expect."""
+    """Return the working directory, by default the code directory.
+
+    The service documents no default; scripts with relative paths expect the code directory.
+    """
     return str(PurePosixPath(code, spec.options["working_dir"]))
 
 
 def _distributed(place: Place) -> Mapping[str, str]:
-    flags = ps_worker.flags(place)
-    # A parameter server computes nothing: the service tells it of no GPUs.
-    told = flags and place.role == "worker"
-    return {**flags, "num_gpus": str(len(place.gpus))} if told else flags
+    flags = huawei.ps_worker_flags(place)
+    # A parameter server computes nothing; the service does not pass num_gpus to it.
+    given = flags and place.role == "worker"
+    return {**flags, "num_gpus": str(len(place.gpus))} if given else flags
 
 
 def _environment(place: Place, code: str) -> Mapping[str, str]:

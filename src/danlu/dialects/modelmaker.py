@@ -1,13 +1,15 @@
-"""ModelMaker: a file with four functions, one data set, parameters; the platform does the rest.
+"""The dialect of ModelMaker: a file with four functions, one data set, and parameters.
 
-There is no main and no command line: a driver of ours finds the functions and calls them with the
-place of the data and one dictionary: defaults, then ``parameters.json`` beside the file, then the
-job's own. The model directory is the platform's.
+The file has no main function and no command line. Danlu's driver finds the functions and calls
+them with the path of the data and one dictionary. The dictionary has the defaults, then the values
+of ``parameters.json`` beside the file, then the parameters of the job. The platform chooses the
+model directory.
 
-On several nodes every card trains in a task of its own, or every node without cards, so that the
-global step counts the steps of all, as ``train_max_steps`` does. One of them is the chief, which
-has the model directory and, as a process beside it, the evaluator: checkpoints are read where
-they are written, and the job's end is the chief's. A parameter server keeps the variables.
+With several nodes, each GPU has its own training task, or each node if there are no GPUs. The
+global step then counts the steps of all tasks, as ``train_max_steps`` does. One task is the chief.
+It has the model directory and runs the evaluator as a process beside it, so checkpoints are read
+on the machine that writes them. The job ends with the chief. A parameter server holds the
+variables.
 
 Contract: docs/dialects/modelmaker.md
 """
@@ -16,22 +18,21 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from danlu.dialects.code_dir import boot_file_of
-from danlu.dialects.form import Form, resources_of
-from danlu.job import estimator
-from danlu.job.framework import TENSORFLOW_1
+from danlu.dialects.form import Form, boot_file_of, requirements_of, resources_of
+from danlu.job import modelmaker as estimator
 from danlu.job.plan import Command, Fetch, Place, Push, Role
-from danlu.job.spec import JobSpec
+from danlu.job.spec import TENSORFLOW_1, JobSpec
+from danlu.messages import get_message
 
 NAME = "modelmaker"
 ENTRY = "model_file"
-TENSORFLOW = TENSORFLOW_1  # the service had no other
+TENSORFLOW = TENSORFLOW_1  # the service had no other version
 
 HOME = "/opt/modelmaker"
 MODELS = "obs://danlu-models"
 MODEL = "model"
 CHIEF = "chief"
-PARAMETER_SERVER = "danlu_runtime.parameter_server"
+PARAMETER_SERVER = "danlu_runtime.cluster"
 
 ALIASES = {"model_file": ("boot_file",)}
 _WORDS = {"None": None, "True": True, "False": False}
@@ -41,13 +42,13 @@ def read(request: Mapping[str, Any]) -> JobSpec:
     form = Form(request, ALIASES)
     code = form.uri("code")
     if not code:
-        form.fault("code", "must be the URI of the code: a directory or an archive.")
+        form.fault("code", get_message("modelmaker.code_uri"))
     origin = form.uri("code_origin") or code
     data = form.uri("data")
     common = form.common()
     outputs = form.uris("outputs")
     for name in outputs.keys() - {MODEL}:
-        form.fault(f"outputs.{name}", f"is not there: the one output is {MODEL!r}.")
+        form.fault(f"outputs.{name}", get_message("modelmaker.one_output", model=MODEL))
     spec = JobSpec(
         dialect=NAME,
         code=code,
@@ -71,9 +72,9 @@ def roles(spec: JobSpec) -> Sequence[Role]:
         "gpus": min(1, spec.resources.gpus),
     }
     return [
-        # One is enough: the nodes are processes of one machine, with one network among them.
+        # One is enough with the local executor: the nodes share one machine and its network.
         Role("ps", cpus=0, decides=False),
-        # The chief waits for their last steps; whoever is late is ended with the job.
+        # The chief waits for the last steps of the workers; late workers are stopped with the job.
         Role("worker", nodes * cards - 1, **share, decides=False),
         Role(CHIEF, **share),
     ]
@@ -86,14 +87,14 @@ def command(spec: JobSpec, place: Place) -> Command:
     code, data, model, job = (
         place.path(f"{HOME}/{name}") for name in ("code", "data", "model", "job.json")
     )
-    told = {
+    config = {
         "path": data,
         "model_dir": model,
         "parameters": {name: json.loads(text) for name, text in spec.params},
     }
     return Command(
         run=f"{code}/{spec.entry}",
-        args=(job,),  # for the driver; the functions see none
+        args=(job,),  # for the driver; the functions receive no arguments
         functions=True,
         cwd=code,
         env={**cluster, **spec.env},
@@ -104,8 +105,9 @@ def command(spec: JobSpec, place: Place) -> Command:
         ),
         push=(Push(model, spec.outputs[MODEL], MODEL),) if _keeps_model(place) else (),
         private=(HOME,),
+        install=requirements_of(f"{code}/{spec.entry}", code),
         folders=(model,) if spec.inputs else (model, data),
-        files={job: json.dumps(told, ensure_ascii=False, indent=1)},
+        files={job: json.dumps(config, ensure_ascii=False, indent=1)},
     )
 
 
@@ -117,12 +119,12 @@ def _cluster(place: Place) -> Mapping[str, str]:
     if CHIEF not in place.peers:
         return {}
     cluster = {role: list(hosts) for role, hosts in place.peers.items()}
-    told = {"cluster": cluster, "task": {"type": place.role, "index": place.index}}
-    return {"TF_CONFIG": json.dumps(told)}
+    config = {"cluster": cluster, "task": {"type": place.role, "index": place.index}}
+    return {"TF_CONFIG": json.dumps(config)}
 
 
 def _parameters(form: Form) -> tuple[tuple[str, str], ...]:
-    """Return each parameter as JSON text. A text that is JSON counts as what it says."""
+    """Return each parameter as JSON text. A string that is valid JSON is decoded first."""
     found = {name: _decoded(value) for name, value in form.values("parameters")}
     for name, sentence in estimator.faults(found):
         form.fault(f"parameters.{name}", sentence)
@@ -130,7 +132,10 @@ def _parameters(form: Form) -> tuple[tuple[str, str], ...]:
 
 
 def _decoded(value: Any) -> Any:
-    """The service's form has texts only, and its manual writes None for no value, as Python."""
+    """Return the value of a string that is JSON, 'None', 'True' or 'False'; else the value itself.
+
+    The service's form has strings only, and its manual uses Python's None for no value.
+    """
     if not isinstance(value, str):
         return value
     if value in _WORDS:

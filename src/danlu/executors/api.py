@@ -1,19 +1,20 @@
-"""Where tasks run."""
+"""The executor interface: where tasks run, and how much capacity there is."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from danlu.job.curves import Curves
+from danlu.executors.kept_files import KeptFilesStore
+from danlu.executors.ray.access import check_installed, own_head
 from danlu.job.plan import Place, Role, Task
-from danlu.job.status import TaskStatus
-from danlu.job.translation import Translation
-from danlu.taskdir.log import LogReader
+from danlu.job.status import TaskStatus, Unstored
+from danlu.settings import Settings
+from danlu.taskdir.files import TaskDir
 
 
 @dataclass(frozen=True)
 class Node:
-    """All the room of one machine of a cluster, free or not."""
+    """The total capacity of one machine of a cluster, free or not."""
 
     host: str
     cpus: float
@@ -23,7 +24,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Capacity:
-    """All the room there is, free or not; ``nodes``: empty where this machine is all there is."""
+    """The total capacity of an executor, free or not.
+
+    ``nodes`` is empty if tasks run on this machine only.
+    """
 
     cpus: float
     memory: int
@@ -31,7 +35,7 @@ class Capacity:
     nodes: tuple[Node, ...] = ()
 
     def most(self, count: int) -> Node:
-        """Return what one node of ``count`` equal ones can have at most, if all room is free."""
+        """Return the most that each of ``count`` equal nodes can have if all capacity is free."""
         nodes = self.nodes or (Node("", self.cpus, self.memory, len(self.gpus)),)
         return Node(
             "",
@@ -44,18 +48,18 @@ class Capacity:
 class Executor(Protocol):
     """Runs one agent per task and nothing else.
 
-    An executor knows no dialect and reads no record. Every method may be called again with the
-    same arguments and must then do nothing new: the supervisor repeats itself after a crash.
+    An executor knows no dialect and reads no records. Every method is idempotent: a repeated call
+    with the same arguments does nothing new. The supervisor repeats calls after a crash.
     """
 
     def prepare(self) -> None:
-        """Do now what the first job would wait for; what goes wrong is told when one has come."""
+        """Do slow setup ahead of the first job. Errors surface when a job starts."""
 
     def capacity(self) -> Capacity:
-        """Return all the room there is."""
+        """Return the total capacity."""
 
     def place(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
-        """Say where the tasks would run if all room were free, and hold nothing.
+        """Return where the tasks would run if all capacity were free. Reserves nothing.
 
         Raises:
             InvalidJob: the job can never fit here.
@@ -64,54 +68,84 @@ class Executor(Protocol):
     def reserve(
         self, job_id: str, roles: Sequence[Role], attempt: int | None = None
     ) -> Sequence[Place]:
-        """Hold room for all tasks of a job, or for none; asked again, return the same places.
+        """Reserve capacity for all tasks of a job, or for none.
 
-        ``attempt`` is the one to come; left out: the one after the newest that was started here.
+        A repeated call returns the same allocations. ``attempt`` is the attempt about to start.
+        It defaults to the one after the newest attempt that was started here.
 
         Raises:
-            NoCapacity: there is no room now; the job stays queued.
+            NoCapacity: there is not enough free capacity now; the job stays queued.
         """
 
     def start(self, job_id: str, tasks: Sequence[Task], secrets: Mapping[str, str]) -> None:
-        """Start an agent at each place; a task that was claimed before is left alone."""
+        """Start an agent for each task. Tasks that an agent has claimed before are skipped."""
 
     def poll(self, job_id: str, tasks: Sequence[Task]) -> Sequence[TaskStatus]:
-        """Return what is known of each task, without waiting."""
+        """Return the current status of each task without waiting."""
 
-    def logs(self, job_id: str, attempt: int, task: str) -> LogReader:
-        """Return the output of one task of one attempt."""
+    def files(self, job_id: str, attempt: int, task: str) -> TaskDir:
+        """Return the task directory of one task of one attempt: its log, report and curves.
 
-    def translation(self, job_id: str, attempt: int, task: str) -> Translation:
-        """Return what the code of one task has needed so far."""
+        The caller only reads it, and uses it for one request.
+        """
 
-    def curves(self, job_id: str, attempt: int, task: str) -> Curves:
-        """Return the numbers one task has written as summaries so far."""
+    def keepings(self, job_id: str = "") -> Sequence[KeptFilesStore]:
+        """Return the kept files of a job, or of all jobs, by task and ordered by attempt."""
+
+    def outputs_left(self, task: Task) -> Sequence[Unstored]:
+        """Return the non-empty outputs of a task that its agent could not report."""
 
     def stop(self, job_id: str, tasks: Sequence[Task], *, grace: float, why: str = "") -> bool:
-        """Ask all tasks to end, and make them; return whether every process is gone.
+        """Request all tasks to stop, then kill them; return True if every process is gone.
 
-        ``why`` is for the log of a task that no user asked to end ("worker-1 failed").
-        Does not wait: called again until True. Grace counts from the first call.
+        ``why`` is logged by tasks that no user asked to stop ("worker-1 failed"). Does not wait:
+        the caller repeats the call until it returns True. ``grace``, in seconds, counts from the
+        first call.
         """
 
     def release(self, job_id: str) -> None:
-        """Give the room of a job back. Its tasks must be gone."""
+        """Release the reservation of a job. Its tasks must be gone."""
 
     def held(self) -> Sequence[str]:
-        """Return the ids of all jobs that hold room."""
+        """Return the ids of all jobs that have a reservation."""
 
     def scratch(self) -> Sequence[str]:
-        """Return the ids of all jobs that have scratch."""
+        """Return the ids of all jobs that have scratch directories."""
 
-    def clear(self, job_id: str) -> None:
-        """Remove the scratch of a job whose outputs are safe; its logs and outcomes stay."""
+    def clear(self, job_id: str, *, everything: bool = False) -> None:
+        """Delete the scratch of a job after its outputs are stored. Logs and outcomes stay.
 
-    def remove(self, job_id: str) -> None:
-        """Forget every file of an ended job."""
+        ``everything``: delete every file of an ended job, and release its reservation.
+        """
 
-    def forsake(self, job_id: str) -> bool:
-        """End, without another word of theirs, the tasks of a job that another server has taken
-        over; return whether every process is gone. Does not wait: called again until True."""
+    def revoke(self, job_id: str) -> bool:
+        """End the tasks of a job that another server has taken over.
+
+        The tasks write nothing more. Return True if every process is gone. Does not wait: the
+        caller repeats the call until it returns True.
+        """
 
     def close(self) -> None:
-        """Let go of what only this process needs. Jobs go on; the next executor takes them up."""
+        """Release what only this process needs. Jobs continue; the next executor adopts them."""
+
+
+def choose_executor(settings: Settings) -> Settings:
+    """Return the settings, with ``executor`` set to ``ray`` if this home has its own Ray head."""
+    return replace(settings, executor="ray") if own_head(settings) else settings
+
+
+def open_executor(settings: Settings, wake: Callable[[], None]) -> Executor:
+    """Return the executor that the settings name. It calls ``wake`` when an agent has exited.
+
+    Raises:
+        Refused: a required package is not installed, or a required setting is missing.
+    """
+    if settings.executor == "ray":
+        from danlu.executors.ray.executor import RayExecutor
+
+        check_installed()
+        return RayExecutor(settings)
+    from danlu.executors.local import LocalExecutor
+    from danlu.executors.warm_pool import waiting_processes
+
+    return LocalExecutor(settings, wake=wake, waiting=waiting_processes(settings))

@@ -1,14 +1,22 @@
-"""By which names the modules that scripts import are installed."""
+"""The package names that provide the modules scripts import."""
 
-# Names people import, and the names they are installed by where these differ.
+# Module names and their package names where these differ. Modules that were part of Python before
+# 3.12 or 3.13 are looked up here only if Python no longer has them.
 OTHERWISE = {
     "Crypto": "pycryptodome",
     "Levenshtein": "python-Levenshtein",
     "MySQLdb": "mysqlclient",
     "PIL": "Pillow",
     "absl": "absl-py",
+    "aifc": "standard-aifc",
+    "asynchat": "standard-asynchat",
+    "asyncore": "standard-asyncore",
     "attr": "attrs",
+    "audioop": "audioop-lts",
     "bs4": "beautifulsoup4",
+    "cgitb": "standard-cgitb",
+    "chunk": "standard-chunk",
+    "crypt": "standard-crypt",
     "cv2": "opencv-python-headless",
     "dateutil": "python-dateutil",
     "dotenv": "python-dotenv",
@@ -18,15 +26,23 @@ OTHERWISE = {
     "grpc": "grpcio",
     "hypertune": "cloudml-hypertune",
     "jwt": "PyJWT",
+    "mailcap": "standard-mailcap",
     "mpl_toolkits": "matplotlib",
+    "nntplib": "standard-nntplib",
     "obs": "esdk-obs-python",
     "past": "future",
     "pkg_resources": "setuptools<81",
     "serial": "pyserial",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
+    "smtpd": "standard-smtpd",
+    "sndhdr": "standard-sndhdr",
+    "sunau": "standard-sunau",
+    "telnetlib": "standard-telnetlib",
     "tf_keras": "tf-keras",
     "tf_slim": "tf-slim",
+    "uu": "standard-uu",
+    "xdrlib": "standard-xdrlib",
     "yaml": "PyYAML",
     "zmq": "pyzmq",
 }

@@ -1,16 +1,17 @@
-"""Preset models: networks that train without code, and the parameters a job may give them.
+"""Preset models: networks that train without user code, and their parameters.
 
-The words are those of the library of DLS. The program itself is MoXing's (moxing.tensorflow.preset)
-and reads its parameters with this table too; which networks there are is data here, for the
-platform never imports MoXing.
+The terms are those of the DLS library. The program is part of MoXing (moxing.tensorflow.preset) and
+uses this table to read its parameters too. The list of networks is data here, because the platform
+never imports MoXing.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from danlu.errors import suggestion
-from danlu.job.algorithm import Constraint, Parameter, value_of
+from danlu.errors import find_similar, suggestion
+from danlu.job.definitions import Constraint, Parameter, value_of
+from danlu.messages import get_message
 
 NAMES = (
     "alexnet_v2", "cifarnet", "inception_resnet_v2", "inception_v1", "inception_v2",
@@ -23,8 +24,13 @@ NAMES = (
     "resnext_b_50", "resnext_c_101", "resnext_c_50", "vgg_16", "vgg_16_bn", "vgg_19", "vgg_19_bn",
     "vgg_a", "vgg_a_bn", "xception_41", "xception_65", "xception_71",
 )  # fmt: skip
-UNPUBLISHED = ("pvanet", "resnet_v1_50_mox", "resnet_v1_50_oct")
-# Flags of MoXing itself: a preset model has them like every program of it.
+_NOT_WRITTEN = "preset.not_written"
+NOT_BUILT = {  # name and message key of the reason
+    "pvanet": _NOT_WRITTEN,
+    "resnet_v1_50_mox": "preset.never_published",
+    "resnet_v1_50_oct": _NOT_WRITTEN,
+}
+# Flags of MoXing itself. A preset model accepts them, as every MoXing program does.
 FLAGS = (
     "num_gpus", "clone_on_cpu", "strict_gpus", "num_inter_threads", "num_intra_threads",
     "num_prefetch_threads", "job_name", "task_index", "ps_hosts", "worker_hosts", "sync_replicas",
@@ -38,7 +44,7 @@ FLAGS = (
     "world_size", "init_method",
 )  # fmt: skip
 CHANNELS = ("data_url", "checkpoint_url", "train_url")
-# The manual and its examples write both.
+# The manual and its examples use both names.
 SAME = {"max_epochs": "max_epoches", "learning_rate": "learning_rate_strategy"}
 
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -96,31 +102,33 @@ _BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 
 
 def unknown(name: str) -> str:
-    """Return the sentence about a name that is no preset model."""
-    return f"there is no preset model named {name!r}. {suggestion(name, NAMES)}"
+    """Return the error message for an unknown preset model."""
+    return get_message("preset.no_such", name=name, near=suggestion(name, NAMES))
 
 
 def faults(given: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return parameter and sentence for everything that cannot be; an empty text is none given."""
+    """Return a pair of parameter and sentence for each error. An empty value counts as not set."""
     found: list[tuple[str, str]] = []
     for name, text in given.items():
         parameter = _BY_NAME.get(SAME.get(name, name))
         if name in FLAGS or (parameter is not None and not text):
             continue
         if parameter is None:
-            near = suggestion(name, [*_BY_NAME, *SAME, *FLAGS])
-            hint = near if near.startswith("Did") else f"They are: {', '.join(_BY_NAME)}."
-            found.append((name, f"is no parameter of a preset model. {hint}"))
+            if similar := find_similar(name, [*_BY_NAME, *SAME, *FLAGS]):
+                near = get_message("error.did_you_mean", name=similar)
+            else:
+                near = get_message("preset.parameters", names=", ".join(_BY_NAME))
+            found.append((name, get_message("preset.no_parameter", near=near)))
         elif sentence := _fault(parameter, text):
             found.append((name, sentence))
     for other, name in SAME.items():
         if given.get(other) and given.get(name) and given[other] != given[name]:
-            found.append((other, f"is the same as {name}, which was given too: leave one out."))
+            found.append((other, get_message("preset.same", name=name)))
     return found
 
 
 def values(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return every parameter with its value or its default; None where it has neither."""
+    """Return every parameter with its value or its default; None if it has neither."""
     written = {SAME.get(name, name): text for name, text in given.items() if text}
     return {
         name: _value(parameter.constraint, written.get(name))
@@ -129,7 +137,7 @@ def values(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def shares(text: str) -> dict[str, float] | None:
-    """Return the shares of ``train:0.8,eval:0.2``; None where the text says something else."""
+    """Return the shares of a text such as ``train:0.8,eval:0.2``, or None if it is invalid."""
     items = [item.split(":") for item in text.replace(" ", "").strip(",").split(",")]
     if any(len(item) != 2 or not re.fullmatch(_NUMBER, item[1]) for item in items):
         return None
@@ -141,11 +149,12 @@ def shares(text: str) -> dict[str, float] | None:
 
 def _fault(parameter: Parameter, text: str) -> str:
     if not parameter.constraint.allows(text):
-        return f"must be {parameter.constraint.wish}, got {text!r}."
+        expected = parameter.constraint.expected
+        return get_message("fault.must_be", expected=expected, value=text)
     if parameter.name == "split_spec" and shares(text) is None:
-        return f"must be shares such as 'train:0.8,eval:0.2', at most 1 together, got {text!r}."
+        return get_message("preset.shares", text=text)
     if parameter.name == "learning_rate_strategy" and not _STRATEGY.fullmatch(text):
-        return f"must be a rate, or rates by epoch such as '10:0.01,20:0.001', got {text!r}."
+        return get_message("preset.rates", text=text)
     return ""
 
 

@@ -1,7 +1,7 @@
-"""Frozen dataclasses to plain JSON values and back: one rule for every message and record.
+"""Converts frozen dataclasses to plain JSON values and back, for every message and record.
 
-An unknown key is passed over, so that a newer writer can be read by an older reader of the same
-protocol version; a missing one takes the field's default.
+Unknown keys are ignored, so that an older reader of the same protocol version can read what a newer
+writer wrote. A missing key gets the default of the field.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def to_wire(value: Any) -> Any:
-    """Return ``value`` as JSON can hold it."""
+    """Return ``value`` as a JSON value."""
     if type(value) in _PLAIN:
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -33,7 +33,7 @@ def to_wire(value: Any) -> Any:
 
 
 def from_wire(kind: type[T], data: Mapping[str, Any]) -> T:
-    """Build the dataclass ``kind`` from what :func:`to_wire` returned."""
+    """Build the dataclass ``kind`` from the result of :func:`to_wire`."""
     fields = {}
     for name, read in _readers(typing.cast("Hashable", kind)):
         if name in data:
@@ -42,11 +42,11 @@ def from_wire(kind: type[T], data: Mapping[str, Any]) -> T:
 
 
 def learn(kind: type) -> None:
-    """Find out now how ``kind`` is read: the first reading takes no longer than the next."""
+    """Build the readers of ``kind`` now, so that its first use is as fast as the next."""
     _readers(kind)
 
 
-# Readers are made once for each type: a server reads the documents of thousands of jobs.
+# Cached, because a server reads the documents of thousands of jobs.
 @cache
 def _readers(kind: Any) -> tuple[tuple[str, Reader | None], ...]:
     hints = typing.get_type_hints(kind)
@@ -54,7 +54,7 @@ def _readers(kind: Any) -> tuple[tuple[str, Reader | None], ...]:
 
 
 def _reader(hint: Any) -> Reader | None:
-    """Return what turns a JSON value into ``hint``; None where it is one already."""
+    """Return a function that converts a JSON value to ``hint``, or None if none is needed."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return _optional(next(_reader(i) for i in inner if i is not type(None)))

@@ -1,21 +1,23 @@
-"""What is remembered of jobs, and of what jobs are made from."""
+"""The records interface: storage of jobs, definitions and server leases."""
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from danlu.job.definition import Definition
+from danlu.errors import Conflict, NotFound
 from danlu.job.job import Job
-from danlu.job.server import Lease, Right, Server
-from danlu.job.state import JobState
+from danlu.job.state import JobState, Lease, Server, WriteGuard
+from danlu.job.versions import CALLED, Definition, Reference
+from danlu.messages import get_message
 
 
 class Records(Protocol):
-    """Jobs and definitions, durably.
+    """Durable storage of jobs, definitions and leases.
 
-    Safe to use from several threads; a method returns when it is on disk.
+    Safe to use from several threads. A method returns after its change is committed.
 
-    Every method raises Unavailable when the store does not answer in time: the caller may try
-    again, nothing was half done.
+    Every method raises Unavailable if the database does not answer in time. No change is partial,
+    so the caller may retry.
     """
 
     def add(
@@ -24,79 +26,127 @@ class Records(Protocol):
         token: str = "",
         check: Callable[[Sequence[Job]], None] | None = None,
     ) -> Job:
-        """Remember a new job and return it, durable against loss of power.
+        """Store a new job and return it. It survives a power failure.
 
-        A ``token`` seen before returns the job that came with it: a repeat is harmless.
-        ``check`` is given the living jobs and may raise; nobody adds one after it has looked.
+        A ``token`` that was used before returns the job stored with it, so a repeated call is
+        harmless. ``check`` receives the living jobs and may raise. No other job is added between
+        the check and the insert.
 
         Raises:
             Conflict: another job has this name.
         """
 
     def by_token(self, token: str) -> Job | None:
-        """Return the job that came with a token, or None."""
+        """Return the job that was added with ``token``, or None."""
 
     def get(self, reference: str) -> Job:
-        """Return a job by id, by name, or by the beginning of either where only one fits.
+        """Return a job by id, by name, or by a unique prefix of either.
 
         Raises:
-            NotFound: there is none, with near names; or several fit, which are named.
+            NotFound: there is none (the hint lists similar names), or the prefix is not unique
+                (the hint lists the jobs).
         """
 
-    def save(self, job: Job, right: Right | None = None) -> Job | None:
-        """Write a job back if nobody wrote it since it was read; None when somebody did.
+    def save(self, job: Job, right: WriteGuard | None = None) -> Job | None:
+        """Write a job if its version is unchanged since it was read; return None if it changed.
 
-        The returned job has the next version. A job that was removed counts as written.
-        With a ``right``: also None, and nothing is written, when it does not hold (any more).
+        The returned job has the next version. For a removed job the result is None as well. With a
+        ``right`` that does not hold, nothing is written and the result is None.
         """
 
     def living(self) -> Sequence[Job]:
-        """Return every job that has not ended: highest priority first, then oldest first."""
+        """Return every job that has not ended, by descending priority, then oldest first."""
 
     def page(
         self, *, states: Sequence[JobState] = (), name: str = "", limit: int = 50, before: str = ""
     ) -> Sequence[Job]:
-        """Return jobs, newest first: in ``states``, with ``name`` in their name, older than the
-        job with id ``before``."""
+        """Return at most ``limit`` jobs, newest first.
+
+        Filters: a state in ``states``, ``name`` as part of the name, older than the job with the
+        id ``before``.
+        """
 
     def remove(self, job_id: str) -> None:
-        """Forget a job. Its name is free again."""
+        """Delete a job. Its name is free again."""
 
     def define(
         self, kind: str, name: str, document: Mapping[str, Any], created: float
     ) -> Definition:
-        """Remember the next version of a name and return it, durable against loss of power.
+        """Store the next version of a definition and return it. It survives a power failure.
 
-        A document equal to the newest version's returns that one: a repeat is harmless. A number
-        is given once, also when the version it was given to has been removed.
+        If the newest version has an equal document, it is returned and nothing is stored, so a
+        repeated call is harmless. A version number is never reused, even after its removal.
         """
 
     def definition(self, kind: str, name: str, version: int | None = None) -> Definition:
-        """Return one version, the newest unless told.
+        """Return one version of a definition, by default the newest.
 
         Raises:
-            NotFound: there is none, with near names, or with the versions there are.
+            NotFound: there is none; the hint lists similar names, or the existing versions.
         """
 
     def definitions(self, kind: str, name: str = "") -> Sequence[Definition]:
-        """Return the newest version of every name, by name; of one name every version, newest
-        first."""
+        """Return the newest version of every name, ordered by name.
+
+        With ``name``, return every version of it, newest first.
+        """
 
     def undefine(self, kind: str, name: str, version: int | None = None) -> None:
-        """Forget one version, or every one. Raises as :meth:`definition` does."""
+        """Remove one version, or all versions. Raises NotFound as :meth:`definition` does."""
 
     def take(
         self, server: str, seconds: float, *, host: str = "", executor: str = "", url: str = ""
     ) -> Lease:
-        """Give a server the right to move jobs, for so long; any it had before has ended."""
+        """Give a server a lease for ``seconds``. Any earlier lease of the server ends.
+
+        The lease is the right to change the state of jobs.
+        """
 
     def renew(self, lease: Lease, seconds: float) -> bool:
-        """Let a lease hold so long from now; False when it has ended, for good."""
+        """Extend a lease to ``seconds`` from now; return False if it has ended, which is final."""
 
     def servers(self) -> Sequence[Server]:
-        """Return every server that ever held a lease, by name."""
+        """Return every server that ever had a lease, ordered by name."""
 
     def agree(self, name: str, value: str) -> str:
-        """Return what all servers hold to: the value that was offered first."""
+        """Return the value that all servers use for ``name``: the first one that was offered."""
 
     def close(self) -> None: ...
+
+
+SHOWN = 5
+
+
+def only(reference: str, fits: Sequence[tuple[str, str]], names: Iterable[str]) -> str:
+    """Return the id of the only pair of id and name in ``fits``.
+
+    Raises:
+        NotFound: there is none (the hint names the nearest of ``names``), or there are several.
+    """
+    if len(fits) == 1:
+        return fits[0][0]
+    if fits:
+        listed = ", ".join(f"{name} ({job_id})" for job_id, name in fits[:SHOWN])
+        listed += ", …" if len(fits) > SHOWN else ""
+        hint = get_message("job.several", names=listed)
+        raise NotFound("job", reference, hint=hint)
+    near = difflib.get_close_matches(reference, names, n=1, cutoff=0.8)
+    hint = "" if near else get_message("job.see_all")
+    raise NotFound("job", reference, known=near, hint=hint)
+
+
+def taken(name: str) -> Conflict:
+    return Conflict.from_key("job.name_taken", name=name)
+
+
+def no_definition(
+    kind: str, name: str, version: int | None, versions: Sequence[int], names: Iterable[str]
+) -> NotFound:
+    """Return the error for a definition that does not exist."""
+    asked = str(Reference(name, version))
+    if versions:
+        there = ", ".join(map(str, sorted(versions)))
+        return NotFound(
+            CALLED[kind], asked, hint=get_message("definition.its_versions", there=there)
+        )
+    return NotFound(CALLED[kind], asked, known=(n for n in names if n != name))

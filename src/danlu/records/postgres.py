@@ -1,43 +1,121 @@
-"""A PostgreSQL database: for several servers, on one machine or on many.
+"""Records in a PostgreSQL database, for several servers on one machine or on many.
 
-The URL goes to libpq as it is: whatever it understands works (TLS, several hosts, a service
-file). Every write waits for the disk: what one server was told the others must find, also after
-the database has crashed.
+The URL is passed to libpq unchanged, so everything libpq supports works (TLS, several hosts, a
+service file). Every write waits for the disk: all servers must find what one server has written,
+even after a crash of the database.
 """
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, QueuePool, create_engine
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from danlu.errors import Refused, Unavailable
-from danlu.records.postgres_faults import cause_of, hint_of, is_from_outside, place_of, refusing
+from danlu.messages import get_message
 from danlu.records.schema import Schema, check_age, foreign
+from danlu.settings import hidden_url
 
 if TYPE_CHECKING:
     import psycopg
 
+
+# SQLSTATE classes: connection, standby, schema, permissions, resources, operator intervention.
+_CLASSES = ("08", "25006", "3F", "42501", "53", "57", "58")
+_CURES = (  # parts of the driver's message, and keys of hints
+    ("authentication failed", "records.password"),
+    (
+        "no password supplied",
+        "records.no_password",
+    ),
+    ("does not exist", "records.createdb"),
+    ("no pg_hba.conf entry", "records.pg_hba"),
+    (
+        "read-only transaction",
+        "records.read_only",
+    ),
+    ("no schema has been selected", "records.no_schema"),
+    ("No space left", "records.no_space"),
+    ("permission denied", "records.no_permission"),
+)
+
+
+def place_of(url: str) -> str:
+    """Return the URL of a database for messages, without the password and the options."""
+    return hidden_url(url).partition("?")[0]
+
+
+def cause_of(error: DBAPIError) -> str:
+    """Return the first line of the driver's error message, without prefixes."""
+    text = str(error.orig).strip().splitlines()
+    first = text[0] if text else type(error.orig).__name__
+    first = re.sub(r"^connection failed: ", "", first)
+    return re.sub(r"\b(FATAL|ERROR):\s+", "", first).rstrip(".")
+
+
+def is_from_outside(error: DBAPIError) -> bool:
+    """Return True if the error has an external cause.
+
+    A lost connection or a full disk is external. Constraint violations and misuse are bugs in
+    Danlu.
+    """
+    if error.connection_invalidated or isinstance(error, OperationalError | InterfaceError):
+        return True
+    state = getattr(error.orig, "sqlstate", None) or ""
+    return state.startswith(_CLASSES)
+
+
+def hint_of(cause: str) -> str:
+    for sign, cure in _CURES:
+        if sign in cause:
+            return get_message(cure)
+    return get_message("records.unreachable")
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database does not answer. ``cause`` is the driver's message."""
+
+    def __init__(self, place: str, cause: str) -> None:
+        super().__init__(
+            get_message("records.no_answer", place=place, cause=cause), hint=hint_of(cause)
+        )
+        self.cause = cause
+
+
+@contextmanager
+def refusing(place: str) -> Iterator[None]:
+    """Raise Refused instead of Unavailable for errors that waiting does not fix."""
+    try:
+        yield
+    except DatabaseUnavailable as error:
+        cause = error.cause
+        if not any(sign in cause for sign, _ in _CURES):
+            raise
+        raise Refused.from_key(
+            "records.cannot_use", place=place, cause=cause, hint=error.hint
+        ) from None
+
+
 OLDEST = 13  # of the server
-_ADDING = 0x44414E4C55_01  # an advisory lock: 'DANLU', first
+_ADDING = 0x44414E4C55_01  # advisory lock keys: the letters 'DANLU' and a number
 _UPGRADING = 0x44414E4C55_02
 _POOL, _MORE = 4, 16  # connections of one server
-_CURE = "make a database of its own for Danlu."
 
 
-def open_postgres(url: str, patience: float, schema: Schema) -> "PostgresDatabase":
-    """Connect, make the tables where there are none, and bring older ones to ``schema``.
+def open_postgres(url: str, timeout: float, schema: Schema) -> "PostgresDatabase":
+    """Connect, create missing tables, and upgrade older ones to ``schema``.
 
-    Of several servers that come at once, one does it and the others wait.
+    If several servers start at once, one of them upgrades and the others wait.
 
     Raises:
-        Refused: the URL, the server or the database is not one that can be used.
-        Unavailable: it does not answer.
+        Refused: the URL, the server or the database cannot be used.
+        Unavailable: the database does not answer.
     """
-    database = PostgresDatabase(url, patience)
+    database = PostgresDatabase(url, timeout)
     try:
         with refusing(database.place), database.reading() as connection:
             _check_version(connection, database.place)
@@ -55,11 +133,14 @@ def open_postgres(url: str, patience: float, schema: Schema) -> "PostgresDatabas
 
 
 class PostgresDatabase:
-    """See :class:`danlu.records.database.Database`. ``place`` names it, without a password."""
+    """A PostgreSQL database. See :class:`danlu.records.sql.Database`.
 
-    def __init__(self, url: str, patience: float) -> None:
-        self.place, parameters = place_of(url), _parameters(url, patience)
-        self._patience = patience
+    ``place`` is its URL without the password.
+    """
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self.place, parameters = place_of(url), _parameters(url, timeout)
+        self._timeout = timeout
         self._closed = False
         self._engine = create_engine(
             "postgresql+psycopg://",
@@ -67,8 +148,8 @@ class PostgresDatabase:
             poolclass=QueuePool,
             pool_size=_POOL,
             max_overflow=_MORE,
-            pool_timeout=patience,
-            pool_pre_ping=True,  # a connection of before a restart is noticed, and replaced
+            pool_timeout=timeout,
+            pool_pre_ping=True,  # replaces connections that broke in a restart of the database
         )
         self._looking = self._engine.execution_options(isolation_level="AUTOCOMMIT")
 
@@ -86,7 +167,7 @@ class PostgresDatabase:
 
     @contextmanager
     def upgrading(self) -> Iterator[Connection]:
-        """One transaction that no other server upgrades in."""
+        """Begin a transaction under a lock that keeps other servers from upgrading."""
         with self._answering(), self._engine.begin() as connection:
             connection.exec_driver_sql("SET LOCAL lock_timeout = '60s'")
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
@@ -94,8 +175,8 @@ class PostgresDatabase:
             yield connection
 
     def now(self, connection: Connection) -> float:
-        told = connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())")
-        return float(told.scalar_one())
+        row = connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())")
+        return float(row.scalar_one())
 
     def close(self) -> None:
         self._closed = True
@@ -104,28 +185,27 @@ class PostgresDatabase:
     @contextmanager
     def _answering(self) -> Iterator[None]:
         if self._closed:
-            raise Unavailable(f"The database {self.place} has been closed.")
+            raise Unavailable.from_key("records.closed", place=self.place)
         try:
             yield
         except PoolTimeout as error:
-            raise Unavailable(f"The database {self.place} is busy.", hint="Try again.") from error
+            raise Unavailable.from_key("records.busy", place=self.place) from error
         except DBAPIError as error:
             if not is_from_outside(error):
                 raise
             cause = cause_of(error)
-            raise Unavailable(
-                f"The database {self.place} does not answer: {cause}.", hint=hint_of(cause)
-            ) from None  # the driver's own words may quote the URL
+            # Not chained: the driver's message may contain the URL.
+            raise DatabaseUnavailable(self.place, cause) from None
 
     def _connect(self, parameters: dict[str, Any]) -> "psycopg.Connection[Any]":
         import psycopg
 
         connection = psycopg.connect(**parameters)
-        milliseconds = math.ceil(self._patience * 1000)
+        milliseconds = math.ceil(self._timeout * 1000)
         try:
-            # A server that is paused in the middle of a write must not keep the others from theirs.
+            # A server that is paused in the middle of a write must not block the writes of others.
             for name, value in (
-                # Who waits for a lock must see what was written meanwhile, whatever the default is.
+                # After a wait for a lock, a statement must see what was written meanwhile.
                 ("default_transaction_isolation", "'read committed'"),
                 ("lock_timeout", milliseconds),
                 ("statement_timeout", 4 * milliseconds),
@@ -140,15 +220,15 @@ class PostgresDatabase:
 
 
 def lock(connection: Connection, key: int) -> None:
-    """Wait for a lock that ends with the transaction."""
+    """Take an advisory lock that is released at the end of the transaction."""
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({key})")
 
 
 def revision(connection: Connection, place: str, schema: Schema) -> str:
-    """Return the revision the tables are at; empty where there are none.
+    """Return the revision of the tables, or "" if there are none.
 
     Raises:
-        Refused: it is newer, or of another program.
+        Refused: the revision is newer, or the tables belong to another program.
     """
     listed = connection.exec_driver_sql(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
@@ -157,45 +237,38 @@ def revision(connection: Connection, place: str, schema: Schema) -> str:
     if not tables:
         return ""
     if not {"alembic_version", "jobs"} <= tables:
-        raise foreign(place, tables, _CURE.capitalize())
+        raise foreign(place, tables, get_message("records.postgres_foreign"))
     found = connection.exec_driver_sql("SELECT max(version_num) FROM alembic_version").scalar()
-    return check_age(place, found, schema, _CURE)
+    return check_age(place, found, schema, get_message("records.postgres_newer"))
 
 
 def _check_version(connection: Connection, place: str) -> None:
     number = int(connection.exec_driver_sql("SHOW server_version_num").scalar_one())
     if number // 10_000 < OLDEST:
-        raise Refused(
-            f"{place} is PostgreSQL {number // 10_000}, Danlu needs {OLDEST} or newer.",
-            hint="Upgrade the server, or name another one in records_url.",
+        raise Refused.from_key(
+            "records.old_postgres", place=place, number=number // 10_000, oldest=OLDEST
         )
 
 
 def _check_encoding(connection: Connection, place: str) -> None:
     encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
     if encoding != "UTF8":
-        raise Refused(
-            f"{place} holds text in {encoding}, Danlu needs UTF8.",
-            hint="Make another database: createdb --encoding UTF8 --template template0 DATABASE",
-        )
+        raise Refused.from_key("records.encoding", place=place, encoding=encoding)
 
 
-def _parameters(url: str, patience: float) -> dict[str, Any]:
-    """Return what libpq is told: the URL's own words, and ours where it says nothing.
+def _parameters(url: str, timeout: float) -> dict[str, Any]:
+    """Return the parameters for libpq: those of the URL, and our defaults for the others.
 
     Raises:
-        Refused: there is no driver, or libpq does not understand the URL.
+        Refused: the driver is not installed, or libpq does not understand the URL.
     """
     try:
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
     except ImportError as error:
-        raise Refused(
-            f"records_url names PostgreSQL, and its driver cannot be loaded: {error}.",
-            hint="Install it with: pip install 'danlu[postgres]'",
-        ) from None
-    # After a second @, or a /, libpq would look for a host or a port named by a part of the
-    # password, and say so.
+        raise Refused.from_key("records.no_driver", error=error) from None
+    # With a second @, or an @ after a /, libpq would take a part of the password for a host or a
+    # port, and print it.
     place = url.partition("://")[2].partition("?")[0]
     if place.count("@") > 1 or "@" in place.partition("/")[2]:
         raise _not_understood(url)
@@ -205,20 +278,16 @@ def _parameters(url: str, patience: float) -> dict[str, Any]:
         raise _not_understood(url) from None
     return {
         "application_name": "danlu",
-        "connect_timeout": max(2, math.ceil(patience)),
-        # A machine that is gone is noticed in seconds, not in hours.
-        "tcp_user_timeout": math.ceil(patience * 2000),
+        "connect_timeout": max(2, math.ceil(timeout)),
+        # A machine that is down is detected in seconds, not in hours.
+        "tcp_user_timeout": math.ceil(timeout * 2000),
         "keepalives_idle": 10,
         "keepalives_interval": 5,
         "keepalives_count": 3,
         **asked,
-        "client_encoding": "UTF8",  # also where PGCLIENTENCODING says otherwise
+        "client_encoding": "UTF8",  # overrides PGCLIENTENCODING
     }
 
 
 def _not_understood(url: str) -> Refused:
-    return Refused(
-        f"records_url is not a URL PostgreSQL understands: {place_of(url)}.",
-        hint="Write postgresql://user:password@host:5432/database, "
-        "with %40 for @, %2F for / and %25 for % in the password.",
-    )
+    return Refused.from_key("records.bad_url", url=place_of(url))

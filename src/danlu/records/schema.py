@@ -1,13 +1,22 @@
-"""The tables, and which revision of them this program reads."""
+"""The database tables, and the schema revision that this program reads."""
 
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import Column, Float, Index, Integer, MetaData, Table, Text
+from sqlalchemy import (
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+)
 
 from danlu.errors import Refused
 
-# Sorted by its bytes everywhere: PostgreSQL would sort by the language of the database.
+# Sorted by bytes in every database. PostgreSQL would sort by the locale of the database.
 Word = Text().with_variant(Text(collation="C"), "postgresql")
 
 metadata = MetaData()
@@ -21,8 +30,8 @@ jobs = Table(
     Column("created", Float, nullable=False),
     Column("version", Integer, nullable=False),
     Column("token", Word, unique=True),
-    Column("document", Text, nullable=False),  # the whole job, as danlu.job.wire tells it
-    # A list is chosen inside these; documents are read for the rows of one page only.
+    Column("document", Text, nullable=False),  # the whole job as JSON, see danlu.job.wire
+    # Lists are filtered with these indexes only. Documents are read for the rows of one page.
     Index("jobs_by_state", "state", "id", "name"),
     Index("jobs_by_id", "id", "name"),
 )
@@ -33,14 +42,14 @@ definitions = Table(
     Column("name", Word, primary_key=True),
     Column("version", Integer, primary_key=True),
     Column("created", Float, nullable=False),
-    Column("document", Text),  # null: removed, so that its number is not given again
+    Column("document", Text),  # null: removed; the row stays so that its number is not reused
 )
 servers = Table(
     "servers",
     metadata,
     Column("name", Word, primary_key=True),
     Column("fence", Integer, nullable=False),
-    Column("until", Float, nullable=False),  # its lease, on the clock of the database
+    Column("until", Float, nullable=False),  # end of its lease, on the clock of the database
     Column("host", Text, nullable=False),
     Column("executor", Text, nullable=False),
     Column("url", Text, nullable=False),
@@ -55,29 +64,29 @@ agreements = Table(
 
 @dataclass(frozen=True)
 class Schema:
-    """A row of migrations and the last of them. Revisions are numbers of four digits."""
+    """A sequence of migrations and its last revision. Revisions are four-digit numbers."""
 
     migrations: str = "danlu.records:migrations"
     head: str = "0003"
 
 
-def foreign(place: str, tables: Collection[str], cure: str) -> Refused:
-    return Refused(
-        f"{place} is a database of another program: it holds {', '.join(sorted(tables))}.",
-        hint=cure,
+def foreign(place: str, tables: Collection[str], hint: str) -> Refused:
+    return Refused.from_key(
+        "records.foreign", place=place, tables=", ".join(sorted(tables)), hint=hint
     )
 
 
-def check_age(place: str, found: object, schema: Schema, cure: str) -> str:
-    """Return a revision this program reads, or can bring to its own.
+def check_age(place: str, found: object, schema: Schema, hint: str) -> str:
+    """Return ``found`` if this program can read or upgrade the revision.
 
     Raises:
-        Refused: a newer program wrote it.
+        Refused: a newer version of Danlu wrote the database.
     """
     if not str(found).isdigit() or int(str(found)) > int(schema.head):
-        raise Refused(
-            f"{place} was written by a newer Danlu: its schema is {found!r}, "
-            f"this one reads up to {schema.head!r}.",
-            hint=f"Install that version again, or {cure}",
+        raise Refused.from_key(
+            "records.newer", place=place, found=found, head=schema.head, hint=hint
         )
     return str(found)
+
+
+log = logging.getLogger(__name__)

@@ -1,54 +1,195 @@
-"""Jobs and definitions in a database that speaks SQL: what each operation says to it."""
+"""Records in an SQL database: the statements of each operation."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, Select, func, or_, select
 
 from danlu.errors import Conflict
-from danlu.job.definition import Definition
 from danlu.job.job import Job
-from danlu.job.server import Lease, Right, Server
-from danlu.job.state import LIVING, JobState
+from danlu.job.state import LIVING, JobState, Lease, Server, WriteGuard
+from danlu.job.versions import Definition
 from danlu.job.wire import from_wire, to_wire
-from danlu.records import definitions, leases
-from danlu.records.database import Database
-from danlu.records.lookup import SHOWN, only, taken
-from danlu.records.schema import Schema, jobs
+from danlu.records.api import SHOWN, no_definition, only, taken
+from danlu.records.schema import Schema, agreements, definitions, jobs, servers
 from danlu.records.sqlite import SqliteDatabase, prepare
 
-PATIENCE = 5.0
-_NEAR = 1000  # newest names among which a near one is looked for
-_AT_ONCE = 500  # SQLite before 3.32 takes 999 values in a statement
+
+class Database(Protocol):
+    """A database connection pool. Safe to use from several threads.
+
+    Every use raises Unavailable if the database does not answer in time.
+    """
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Return a connection for reading. It never waits for writers."""
+
+    def writing(self, *, new: bool = False) -> AbstractContextManager[Connection]:
+        """Begin a transaction. It is committed at the end of the block or rolled back on an error.
+
+        With ``new``, the transaction may add rows. No other transaction adds rows at the same
+        time, and the commit survives a power failure.
+        """
+
+    def now(self, connection: Connection) -> float:
+        """Return the Unix time of the clock that all users of this database share."""
+
+    def close(self) -> None:
+        """Close the database. A write in progress is completed. Closing twice is no error."""
+
+
+_definition = definitions.c
+_NOT_REMOVED = _definition.document.is_not(None)
+
+
+def add_definition(
+    connection: Connection, kind: str, name: str, document: Mapping[str, Any], created: float
+) -> Definition:
+    """Add a definition. The caller's transaction protects the version number."""
+    for newest in list_definitions(connection, kind, name)[:1]:
+        if newest.document == document:
+            return newest
+    this = (_definition.kind == kind) & (_definition.name == name)
+    last = connection.scalar(select(func.max(_definition.version)).where(this))
+    new = Definition(kind, name, (last or 0) + 1, created, document)
+    text = json.dumps(document, separators=(",", ":"))
+    connection.execute(
+        definitions.insert().values(
+            kind=kind, name=name, version=new.version, created=created, document=text
+        )
+    )
+    return new
+
+
+def get_definition(connection: Connection, kind: str, name: str, version: int | None) -> Definition:
+    """Return a definition, or raise NotFound."""
+    found = list_definitions(connection, kind, name)
+    for definition in found:
+        if version in (None, definition.version):
+            return definition
+    names = connection.scalars(
+        select(_definition.name).where(_definition.kind == kind, _NOT_REMOVED).distinct()
+    )
+    raise no_definition(kind, name, version, [d.version for d in found], names)
+
+
+def list_definitions(connection: Connection, kind: str, name: str) -> Sequence[Definition]:
+    wanted = select(definitions).where(_definition.kind == kind, _NOT_REMOVED)
+    if name:
+        wanted = wanted.where(_definition.name == name).order_by(_definition.version.desc())
+    else:
+        newest = select(_definition.name, func.max(_definition.version).label("version"))
+        newest_of = (
+            newest.where(_definition.kind == kind, _NOT_REMOVED)
+            .group_by(_definition.name)
+            .subquery()
+        )
+        same = (_definition.name == newest_of.c.name) & (_definition.version == newest_of.c.version)
+        wanted = wanted.join(newest_of, same).order_by(_definition.name)
+    return tuple(
+        Definition(row.kind, row.name, row.version, row.created, json.loads(row.document))
+        for row in connection.execute(wanted)
+    )
+
+
+def remove_definition(connection: Connection, kind: str, name: str, version: int | None) -> None:
+    """Remove one version of a definition or all; raise NotFound if there is none."""
+    get_definition(connection, kind, name, version)
+    this = (_definition.kind == kind) & (_definition.name == name)
+    if version is not None:
+        this &= _definition.version == version
+    connection.execute(definitions.update().where(this).values(document=None))
+
+
+_server = servers.c
+
+
+Clock = Callable[[], float]
+
+
+def take_lease(
+    connection: Connection, clock: Clock, server: str, seconds: float, about: Mapping[str, str]
+) -> Lease:
+    """Add or replace a lease. The caller's transaction protects the fencing token."""
+    last = connection.scalar(select(_server.fence).where(_server.name == server).with_for_update())
+    values = {"fence": (last or 0) + 1, "until": clock() + seconds, **about}
+    if last is None:
+        connection.execute(servers.insert().values(name=server, **values))
+    else:
+        connection.execute(servers.update().where(_server.name == server).values(**values))
+    return Lease(server, (last or 0) + 1)
+
+
+def renew_lease(connection: Connection, clock: Clock, lease: Lease, seconds: float) -> bool:
+    connection.execute(select(_server.fence).where(_server.name == lease.server).with_for_update())
+    now = clock()
+    held = (_server.name == lease.server) & (_server.fence == lease.fence) & (_server.until > now)
+    longer = servers.update().where(held).values(until=now + seconds)
+    return bool(connection.execute(longer).rowcount)
+
+
+def list_servers(connection: Connection, now: float) -> Sequence[Server]:
+    rows = connection.execute(select(servers).order_by(_server.name))
+    return tuple(Server(r.name, r.fence, r.until - now, r.host, r.executor, r.url) for r in rows)
+
+
+def holds_lease(connection: Connection, clock: Clock, right: WriteGuard) -> bool:
+    """Return True if a write guard holds.
+
+    The leases it depends on stay locked until the transaction ends.
+    """
+    names = [right.lease.server, *filter(None, [right.over])]
+    wanted = select(servers).where(_server.name.in_(names)).order_by(_server.name)
+    found = {row.name: row for row in connection.execute(wanted.with_for_update(read=True))}
+    now = clock()  # read after the wait for the row locks
+    mine, other = found.get(right.lease.server), found.get(right.over)
+    if mine is None or mine.fence != right.lease.fence or mine.until <= now:
+        return False
+    return other is None or other.until + right.since <= now
+
+
+def agree_on_value(connection: Connection, name: str, value: str) -> str:
+    """Return the agreed value. The caller's transaction keeps others from adding one."""
+    this = agreements.c.name == name
+    known = connection.scalar(select(agreements.c.value).where(this))
+    if known is None:
+        connection.execute(agreements.insert().values(name=name, value=value))
+    return value if known is None else known
+
+
+TIMEOUT = 5.0  # seconds
+_NEAR = 1000  # newest names that are searched for a similar one
+_AT_ONCE = 500  # SQLite < 3.32 allows 999 values in a statement
 
 
 def open_records(
-    place: Path | str, *, patience: float = PATIENCE, schema: Schema | None = None
+    place: Path | str, *, timeout: float = TIMEOUT, schema: Schema | None = None
 ) -> "SqlRecords":
-    """Open the SQLite file at a path, or the PostgreSQL database a URL names.
+    """Open the SQLite file at a path, or the PostgreSQL database of a URL.
 
-    A missing file is made, an older database is upgraded. A copy of an older file stays beside
-    it as ``<name>.<revision>.backup``.
+    A missing file is created, an older database is upgraded. A copy of an older file is kept next
+    to it as ``<name>.<revision>.backup``.
 
     Raises:
-        Refused: it was written by a newer program, or is not ours.
-        Unavailable: it does not answer.
+        Refused: the database was written by a newer version, or by another program.
+        Unavailable: the database does not answer.
     """
     wanted = schema or Schema()
     if isinstance(place, str):
         from danlu.records.postgres import open_postgres
 
-        return SqlRecords(open_postgres(place, patience, wanted))
-    prepare(place, patience, wanted)
-    return SqlRecords(SqliteDatabase(place, patience))
+        return SqlRecords(open_postgres(place, timeout, wanted))
+    prepare(place, timeout, wanted)
+    return SqlRecords(SqliteDatabase(place, timeout))
 
 
 class SqlRecords:
-    """See :class:`danlu.records.api.Records`."""
+    """Records in an SQL database. See :class:`danlu.records.api.Records`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -90,10 +231,10 @@ class SqlRecords:
                 names = () if pairs else connection.scalars(recent)
                 found = only(reference, pairs, names)
                 document = connection.scalar(select(jobs.c.document).where(jobs.c.id == found))
-        # Removed between two statements: what is said of a job that never was is true again.
+        # The job was removed between two statements. Repeat, which raises NotFound.
         return self.get(reference) if document is None else _job(document)
 
-    def save(self, job: Job, right: Right | None = None) -> Job | None:
+    def save(self, job: Job, right: WriteGuard | None = None) -> Job | None:
         written = replace(job, version=job.version + 1)
         unchanged = (jobs.c.id == job.id) & (jobs.c.version == job.version)
         with self._database.writing() as connection:
@@ -108,7 +249,7 @@ class SqlRecords:
         order = jobs.c.priority.desc(), jobs.c.created, jobs.c.id
         with self._database.reading() as connection:
             rows = connection.execute(wanted.order_by(*order)).all()
-            # Asked every second, and of thousands of waiting jobs nearly none has changed.
+            # Called every second, and nearly none of thousands of queued jobs has changed.
             known = {job.id: job for job in self._living}
             changed = [i for i, version in rows if i not in known or known[i].version != version]
             known |= {job.id: job for job in _documents(connection, changed)}
@@ -132,46 +273,46 @@ class SqlRecords:
         self, kind: str, name: str, document: Mapping[str, Any], created: float
     ) -> Definition:
         with self._database.writing(new=True) as connection:
-            return definitions.add(connection, kind, name, document, created)
+            return add_definition(connection, kind, name, document, created)
 
     def definition(self, kind: str, name: str, version: int | None = None) -> Definition:
         with self._database.reading() as connection:
-            return definitions.get(connection, kind, _storable(name), version)
+            return get_definition(connection, kind, _storable(name), version)
 
     def definitions(self, kind: str, name: str = "") -> Sequence[Definition]:
         with self._database.reading() as connection:
-            return definitions.listed(connection, kind, _storable(name))
+            return list_definitions(connection, kind, _storable(name))
 
     def undefine(self, kind: str, name: str, version: int | None = None) -> None:
         with self._database.writing() as connection:
-            definitions.remove(connection, kind, _storable(name), version)
+            remove_definition(connection, kind, _storable(name), version)
 
     def take(
         self, server: str, seconds: float, *, host: str = "", executor: str = "", url: str = ""
     ) -> Lease:
         with self._database.writing(new=True) as connection:
             about = {"host": host, "executor": executor, "url": url}
-            return leases.take(connection, self._clock(connection), server, seconds, about)
+            return take_lease(connection, self._clock(connection), server, seconds, about)
 
     def renew(self, lease: Lease, seconds: float) -> bool:
         with self._database.writing() as connection:
-            return leases.renew(connection, self._clock(connection), lease, seconds)
+            return renew_lease(connection, self._clock(connection), lease, seconds)
 
     def servers(self) -> Sequence[Server]:
         with self._database.reading() as connection:
-            return leases.listed(connection, self._database.now(connection))
+            return list_servers(connection, self._database.now(connection))
 
     def agree(self, name: str, value: str) -> str:
         with self._database.writing(new=True) as connection:
-            return leases.agree(connection, name, value)
+            return agree_on_value(connection, name, value)
 
     def close(self) -> None:
         self._database.close()
 
-    def _holds(self, connection: Connection, right: Right) -> bool:
-        return leases.holds(connection, self._clock(connection), right)
+    def _holds(self, connection: Connection, right: WriteGuard) -> bool:
+        return holds_lease(connection, self._clock(connection), right)
 
-    def _clock(self, connection: Connection) -> leases.Clock:
+    def _clock(self, connection: Connection) -> Clock:
         return partial(self._database.now, connection)
 
 
@@ -201,7 +342,10 @@ def _documents(connection: Connection, ids: Sequence[str]) -> Iterator[Job]:
 
 
 def _storable(text: str) -> str:
-    """No database takes lone surrogates, and PostgreSQL no NUL: what has them is in no record."""
+    """Replace characters that no record contains.
+
+    No database accepts lone surrogates, and PostgreSQL accepts no NUL.
+    """
     return text.encode(errors="replace").decode().replace("\0", "?")
 
 
@@ -220,7 +364,7 @@ def _beginning(reference: str) -> Select[str, str]:
 
 
 def _columns(job: Job) -> dict[str, Any]:
-    """What a later write may change. Name and time of creation stay."""
+    """Return the columns that a later write may change. Name and creation time never change."""
     return {
         "state": job.state.value,
         "priority": job.spec.priority,
@@ -234,4 +378,4 @@ def _job(document: str) -> Job:
 
 
 def _id_taken(job_id: str) -> Conflict:
-    return Conflict(f"There is already a job with the id {job_id!r}.", hint="Submit it again.")
+    return Conflict.from_key("job.id_taken", job_id=job_id)

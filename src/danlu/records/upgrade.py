@@ -1,8 +1,4 @@
-"""An older database becomes a current one: all of it or nothing. Of a file a copy is made first.
-
-A new file is given its tables as they are now: the way through all migrations takes 0.1 s, most of
-it to load Alembic. A test holds the two against each other.
-"""
+"""Creates a database with the current schema, or backs it up and migrates it."""
 
 import logging
 import os
@@ -10,7 +6,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import Connection, NullPool, create_engine
+from sqlalchemy import (
+    Connection,
+    NullPool,
+    create_engine,
+)
 
 from danlu.errors import Refused
 from danlu.records import postgres, sqlite
@@ -18,7 +18,7 @@ from danlu.records.schema import Schema, metadata
 
 log = logging.getLogger(__name__)
 
-# As Alembic makes it.
+# The same table as Alembic creates.
 _REVISION = (
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
     "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
@@ -26,25 +26,25 @@ _REVISION = (
 
 
 def upgrade_shared(database: postgres.PostgresDatabase, schema: Schema) -> None:
-    """Bring a database of several servers to ``schema``. Interrupted, it stays as it was."""
+    """Upgrade a shared database to ``schema``. It stays unchanged if interrupted."""
     with database.upgrading() as connection:
-        # Asked again under the lock: another server may have been faster.
+        # Read again under the lock: another server may have upgraded it meanwhile.
         found = postgres.revision(connection, database.place, schema)
         if found != schema.head:
             log.warning("upgrade database=%s from=%s to=%s", database.place, found, schema.head)
             _migrate(connection, schema)
 
 
-def upgrade_file(path: Path, patience: float, schema: Schema) -> None:
-    """Bring a file to ``schema``. Interrupted at any point, it stays as it was."""
+def upgrade_file(path: Path, timeout: float, schema: Schema) -> None:
+    """Upgrade a file to ``schema``. It stays unchanged if interrupted at any point."""
     engine = create_engine(
-        "sqlite://", creator=lambda: sqlite.connect(path, patience), poolclass=NullPool
+        "sqlite://", creator=lambda: sqlite.connect(path, timeout), poolclass=NullPool
     )
     with engine.connect() as connection:
         _keep_a_log(connection, path)
         connection.exec_driver_sql("PRAGMA synchronous = FULL")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-        # Asked again under the lock: another process may have been faster.
+        # Read again under the lock: another process may have upgraded it meanwhile.
         found = sqlite.revision(_driver(connection), path, schema)
         if found == schema.head:
             return
@@ -67,14 +67,11 @@ def _make(connection: Connection, schema: Schema) -> None:
 def _keep_a_log(connection: Connection, path: Path) -> None:
     mode = connection.exec_driver_sql("PRAGMA journal_mode = WAL").scalar()
     if mode != "wal":
-        raise Refused(
-            f"The disk below {path} cannot keep a write-ahead log (journal mode {mode!r}).",
-            hint="Network file systems cannot. Set DANLU_HOME to a directory on a local disk.",
-        )
+        raise Refused.from_key("records.no_wal", path=path, mode=mode)
 
 
 def _back_up(path: Path, found: str) -> Path:
-    """Copy what is committed; the caller's lock keeps everybody else from writing."""
+    """Copy the committed data. The caller's lock keeps other processes from writing."""
     copy = path.with_name(f"{path.name}.{found}.backup")
     unfinished = copy.with_name(f"{copy.name}.tmp")
     unfinished.unlink(missing_ok=True)
@@ -96,7 +93,7 @@ def _migrate(connection: Connection, schema: Schema) -> None:
     from alembic import command
     from alembic.config import Config
 
-    # Without a file: nothing touches logging, nothing is printed.
+    # Without a configuration file, Alembic changes no logging and prints nothing.
     config = Config()
     config.set_main_option("script_location", schema.migrations)
     config.attributes["connection"] = connection

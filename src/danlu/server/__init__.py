@@ -1,5 +1,8 @@
-"""REST over the service: thin routes behind one guard.
+"""The server process and its REST API.
 
-Start reading at ``app.py`` (what is served) and ``process.py`` (the life of a server).
-Nothing here is imported by ``danlu`` itself: a server process imports it on start.
+``__main__``, ``process``: start the process; lock, serve and stop.
+``app``, ``routes``: the application and its routes; start reading at ``app``.
+``guard``, ``listen``: checks every request; sockets and connections.
+``context``: what routes share, long polling, and the idle timer.
+``schemas``, ``errors``: bodies as OpenAPI shows them; errors as responses.
 """

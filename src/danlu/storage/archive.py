@@ -1,8 +1,8 @@
-"""Code archives, checked and unpacked by us: .tar.gz and .zip, from people we do not know.
+"""Checking and unpacking of code archives (.tar.gz and .zip) from untrusted sources.
 
-Only regular files and folders below the target; every limit holds while bytes stream, so that a
-bomb is refused when it begins to swell. An archive is refused with the reason and the name of the
-member at fault.
+Only regular files and folders below the target are allowed. Every limit is enforced while bytes
+stream, so an archive bomb is refused as soon as it exceeds one. The error gives the reason and the
+name of the member that caused it.
 """
 
 import builtins
@@ -20,20 +20,19 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from danlu.errors import Refused
-from danlu.storage.archive_reader import Member, Reader, refusal, truncated
-from danlu.storage.archive_tar import TarReader
-from danlu.storage.archive_zip import ZipReader
-from danlu.storage.inside import NEW_FILE, Below, naming, write_all
+from danlu.messages import get_message
+from danlu.messages.text import size as size_text
+from danlu.storage.archive_formats import Member, Reader, TarReader, ZipReader, refusal, truncated
+from danlu.storage.folders import NEW_FILE, SafeDirectory, naming, remove_tree, write_all
 from danlu.storage.names import is_name
-from danlu.storage.removal import remove
 
-Keep = Callable[[str, int], bool]  # name and announced size
+Keep = Callable[[str, int], bool]  # called with name and declared size
 
 CHUNK = 1 << 18
-RATIO = 250  # bytes out per byte in, beyond SWELL: no source code is so regular
+RATIO = 250  # max bytes out per byte in, beyond SWELL; source code never compresses so well
 SWELL = 64 << 20
 _BIGGEST = 5
-_DEEPEST = 100
+_MAX_DEPTH = 100
 _BROKEN = (
     EOFError,
     NotImplementedError,
@@ -47,8 +46,8 @@ _BROKEN = (
 
 
 @dataclass(frozen=True)
-class Limits:
-    """``total``: bytes of all files unpacked; ``files``: how many files and folders."""
+class ArchiveLimits:
+    """Limits of an archive: unpacked bytes of all files, and the number of files and folders."""
 
     total: int
     files: int
@@ -56,8 +55,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Summary:
-    """What an archive holds: ``biggest`` are its five largest files, ``names`` the paths of all,
-    ``kept`` the bytes that were asked for."""
+    """The content of an archive.
+
+    ``biggest``: the five largest files. ``names``: the paths of all files. ``kept``: the bytes of
+    the files that the caller selected.
+    """
 
     files: int
     bytes: int
@@ -66,25 +68,26 @@ class Summary:
     kept: Mapping[str, "builtins.bytes"] = field(default_factory=dict)
 
 
-def check(stream: BinaryIO, limits: Limits, keep: Keep | None = None) -> Summary:
-    """Read a whole archive, write nothing, and say what is in it; ``keep`` chooses by name and
-    size the files whose bytes are returned too.
+def check(stream: BinaryIO, limits: ArchiveLimits, keep: Keep | None = None) -> Summary:
+    """Read a whole archive without writing anything, and return its content.
+
+    ``keep`` selects by name and size the files that are returned with their bytes.
 
     Raises:
-        Refused: it is broken, too big, or holds what :func:`unpack` would not write.
+        Refused: the archive is broken, too big, or has a member that :func:`unpack` refuses.
     """
     with _opened(stream, limits) as reader:
         return _Walk(reader, limits, None, keep).run()
 
 
-def unpack(path: Path, to: Path, limits: Limits) -> Summary:
-    """Unpack an archive as the folder ``to``, which appears whole or not at all.
+def unpack(path: Path, to: Path, limits: ArchiveLimits) -> Summary:
+    """Unpack an archive to the folder ``to``, which appears complete or not at all.
 
-    Files are 0644, or 0755 where the archive says executable; nothing is ever setuid.
+    Files have mode 0644, or 0755 if they are executable in the archive. No file is setuid.
 
     Raises:
-        Refused: as :func:`check`, or ``to`` is there already and not empty.
-        OSError: the disk is full; ``filename`` says where.
+        Refused: as :func:`check`, or ``to`` already exists and is not empty.
+        OSError: the disk is full. ``filename`` is the path of the file.
     """
     to.parent.mkdir(parents=True, exist_ok=True)
     unfinished = to.with_name(f".{to.name.lstrip('.')}-{os.urandom(6).hex()}")
@@ -93,31 +96,23 @@ def unpack(path: Path, to: Path, limits: Limits) -> Summary:
         with (
             open(path, "rb") as stream,
             _opened(stream, limits) as reader,
-            Below(unfinished) as below,
+            SafeDirectory(unfinished) as below,
         ):
             summary = _Walk(reader, limits, below).run()
         try:
             os.rename(unfinished, to)
         except OSError as error:
-            raise Refused(f"{str(to)!r} cannot be replaced: {error.strerror}.") from error
+            raise Refused.from_key(
+                "archive.not_replaced", to=str(to), strerror=error.strerror
+            ) from error
         return summary
     finally:
-        remove(unfinished)
-
-
-def human(size: int) -> str:
-    """Return a size for people: '12.3 MB'."""
-    amount = float(size)
-    for unit in ("bytes", "KB", "MB"):
-        if amount < 1024:
-            return f"{amount:.1f} {unit}" if unit != "bytes" else f"{size} bytes"
-        amount /= 1024
-    return f"{amount:.1f} GB"
+        remove_tree(unfinished)
 
 
 @contextmanager
-def _opened(stream: BinaryIO, limits: Limits) -> Iterator[Reader]:
-    """Give the reader of the format, and turn what it trips over into a sentence."""
+def _opened(stream: BinaryIO, limits: ArchiveLimits) -> Iterator[Reader]:
+    """Yield the reader for the format, and convert its errors to ``Refused``."""
     try:
         with _seekable(stream, limits) as source:
             start = source.read(4)
@@ -127,33 +122,37 @@ def _opened(stream: BinaryIO, limits: Limits) -> Iterator[Reader]:
             elif start[:2] == b"PK":
                 yield ZipReader(source, limits.files)
             else:
-                raise Refused(
-                    f"The archive is neither .tar.gz nor .zip: it begins with {start!r}.",
-                    hint="Pack the folder with: tar -czf code.tar.gz -C FOLDER .",
-                )
+                raise Refused.from_key("archive.unknown_format", start=start)
     except _BROKEN as error:
         raise truncated(str(error) or type(error).__name__) from error
 
 
 @contextmanager
-def _seekable(stream: BinaryIO, limits: Limits) -> Iterator[BinaryIO]:
+def _seekable(stream: BinaryIO, limits: ArchiveLimits) -> Iterator[BinaryIO]:
     if stream.seekable():
         yield stream
         return
     with tempfile.TemporaryFile() as spool:
         while piece := stream.read(CHUNK):
             if spool.tell() > limits.total + SWELL:
-                raise Refused(f"The archive alone is over {human(limits.total)}, packed as it is.")
+                raise Refused.from_key("archive.too_large", total=size_text(limits.total))
             spool.write(piece)
         spool.seek(0)
         yield cast("BinaryIO", spool)
 
 
 class _Walk:
-    """Goes through an archive once, keeping count; writes below ``below`` where it is given."""
+    """One pass over an archive that enforces the limits.
+
+    Members are written to ``below`` unless it is None.
+    """
 
     def __init__(
-        self, reader: Reader, limits: Limits, below: Below | None, keep: Keep | None = None
+        self,
+        reader: Reader,
+        limits: ArchiveLimits,
+        below: SafeDirectory | None,
+        keep: Keep | None = None,
     ) -> None:
         self._reader = reader
         self._keep = keep or (lambda name, size: False)
@@ -186,16 +185,13 @@ class _Walk:
     def _enter(self, member: Member, steps: Sequence[str]) -> None:
         *above, path = ("/".join(steps[:end]) for end in range(1, len(steps) + 1))
         if not self._files.isdisjoint(above):
-            raise refusal(member.name, "lies below a file of the archive")
+            raise refusal(member.name, get_message("archive.below_file"))
         if path in self._files or (path in self._folders and not member.folder):
-            raise refusal(member.name, "is there twice")
+            raise refusal(member.name, get_message("archive.twice"))
         self._folders.update(above)
         (self._folders if member.folder else self._files).add(path)
         if len(self._folders) + len(self._files) > self._limits.files:
-            raise Refused(
-                f"The archive holds more than {self._limits.files:,} files and folders.",
-                hint="Leave data out of the code folder: it belongs into a bucket.",
-            )
+            raise Refused.from_key("archive.too_many_files", files=self._limits.files)
 
     def _take(self, member: Member, steps: Sequence[str]) -> None:
         if member.folder:
@@ -219,6 +215,8 @@ class _Walk:
             os.close(handle)
 
     def _copy(self, member: Member, handle: int | None, keep_as: str = "") -> None:
+        if keep_as:
+            self._kept[keep_as] = b""  # the loop below never runs for an empty file
         while piece := self._reader.read(CHUNK):
             self._bytes += len(piece)
             if self._bytes > self._limits.total:
@@ -227,12 +225,15 @@ class _Walk:
             if handle is not None:
                 write_all(handle, piece)
             if keep_as:
-                self._kept[keep_as] = self._kept.get(keep_as, b"") + piece
+                self._kept[keep_as] += piece
 
     def _check_swelling(self, member: Member) -> None:
-        """Headers count too: they are as good for a bomb as files are."""
+        """Raise ``Refused`` if the archive expands too much.
+
+        Headers count as well, because an archive bomb can consist of headers.
+        """
         if self._reader.produced() > max(SWELL, RATIO * self._reader.consumed()):
-            raise refusal(member.name, f"swells to over {RATIO} times its packed size")
+            raise refusal(member.name, get_message("archive.swells", ratio=RATIO))
 
     def _note(self, name: str, size: int) -> None:
         if len(self._biggest) < _BIGGEST or size > self._biggest[-1][1]:
@@ -241,27 +242,25 @@ class _Walk:
             del self._biggest[_BIGGEST:]
 
     def _too_big(self) -> Refused:
-        files = ", ".join(f"{name} ({human(size)})" for name, size in self._biggest)
-        return Refused(
-            f"The archive unpacks to more than {human(self._limits.total)}. "
-            f"The biggest files: {files}.",
-            hint="Leave data out of the code folder: it belongs into a bucket.",
+        files = ", ".join(f"{name} ({size_text(size)})" for name, size in self._biggest)
+        return Refused.from_key(
+            "archive.unpacks_too_large", total=size_text(self._limits.total), files=files
         )
 
 
 def _steps(member: Member) -> Sequence[str]:
-    """Return the path of a member, step by step; none for the root of the archive itself."""
+    """Return the parts of a member's path, or none for the root of the archive itself."""
     name = member.name
     if name.startswith("/"):
-        raise refusal(name, "has an absolute name")
+        raise refusal(name, get_message("archive.absolute"))
     steps = [step for step in name.split("/") if step not in ("", ".")]
     if ".." in steps:
-        raise refusal(name, "leads out of the archive by '..'")
+        raise refusal(name, get_message("archive.leads_out"))
     for step in steps:
         if not is_name(step):
-            raise refusal(name, "has a name no disk can hold")
-    if len(steps) > _DEEPEST:
-        raise refusal(name, f"lies over {_DEEPEST} folders deep")
+            raise refusal(name, get_message("archive.bad_name"))
+    if len(steps) > _MAX_DEPTH:
+        raise refusal(name, get_message("archive.too_deep", deepest=_MAX_DEPTH))
     if not steps and not member.folder:
-        raise refusal(name, "is a file without a name")
+        raise refusal(name, get_message("archive.no_name"))
     return steps

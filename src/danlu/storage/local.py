@@ -1,18 +1,22 @@
-"""Objects as files: a directory of the user, or a bucket of the embedded store."""
+"""A storage of files: a directory of the user, or a bucket of the embedded store."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from danlu.errors import NotFound, Refused, StorageError
-from danlu.storage.api import Entry
-from danlu.storage.inside import (
-    FOLDER,
+from danlu.storage.api import Changed, Entry, Guard
+from danlu.storage.folders import (
+    DISK_FULL,
     NEW_FILE,
+    NOT_THERE,
+    OPEN_FOLDER,
     contains,
     naming,
     real_path,
@@ -20,30 +24,128 @@ from danlu.storage.inside import (
 )
 from danlu.storage.listing import FOLDER_ETAG, Listing, entry_of
 from danlu.storage.names import OBJECT, BucketNames, Names, PlainNames, temporary
-from danlu.storage.refusals import Refusals
-from danlu.storage.slot import Slot
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The file of one object. ``folder`` is an open directory descriptor.
+
+    ``spare``: if a folder has the name of the object, use the suffix ``%o``. Otherwise that is an
+    error.
+    """
+
+    folder: int
+    name: str
+    spare: bool
+
+    def replace(self, unfinished: str) -> None:
+        """Rename a file of this folder to the object."""
+        try:
+            self._rename(unfinished, self.name)
+        except IsADirectoryError:
+            if not self.spare:
+                raise
+            self._rename(unfinished, self.name + OBJECT)
+
+    def link(self, unfinished: str) -> bool:
+        """Hard-link a file of this folder as the object. Return False if the object exists."""
+        if self.spare and self._is_file(self.name + OBJECT):
+            return False
+        for name in (self.name, self.name + OBJECT) if self.spare else (self.name,):
+            try:
+                os.link(unfinished, name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+                return True
+            except FileExistsError:
+                if self._is_file(name):
+                    return False
+        raise IsADirectoryError(self.name)
+
+    def unlink(self) -> None:
+        # The file with the suffix first. It may be older than the other and must not remain.
+        for name in (self.name + OBJECT, self.name) if self.spare else (self.name,):
+            with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+                os.unlink(name, dir_fd=self.folder)
+
+    def move_aside(self) -> None:
+        """Rename the object to make way for a folder. It stays readable at all times."""
+        if not self._is_file(self.name):
+            return  # another process has renamed it
+        between = temporary(os.urandom(6).hex())
+        os.link(self.name, between, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        self._rename(between, self.name + OBJECT)
+        os.unlink(self.name, dir_fd=self.folder)
+
+    def _rename(self, source: str, target: str) -> None:
+        os.rename(source, target, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+
+    def _is_file(self, name: str) -> bool:
+        try:
+            status = os.stat(name, dir_fd=self.folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return not stat.S_ISDIR(status.st_mode)
+
+
+@dataclass(frozen=True)
+class DiskErrors:
+    """Conversion of OSError to StorageError for the files below ``root``."""
+
+    root: str
+
+    @contextlib.contextmanager
+    def reading(self, key: str) -> Iterator[None]:
+        """Ignore missing files. Raise StorageError for any other OSError."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in NOT_THERE:
+                raise self._refusal(key, error) from error
+
+    @contextlib.contextmanager
+    def raise_storage_error(self, key: str) -> Iterator[None]:
+        """Raise StorageError for an OSError. The OSError of a full disk is not converted."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno in DISK_FULL:
+                raise
+            raise self._refusal(key, error) from error
+
+    def _refusal(self, key: str, error: OSError) -> StorageError:
+        reason = error.strerror or os.strerror(errno.EISDIR)
+        return StorageError.from_key("store.disk_error", key=key, root=self.root, reason=reason)
+
 
 _How = Callable[[Listing, str, str | None, str], Iterator[Entry]]
-_AGAIN = 100  # a folder just made is empty, and may be removed by a delete before it is used
+_AGAIN = 100  # attempts; a delete may remove a new, still empty folder before it is used
 
 
 class FileStorage:
-    """Objects are files below ``root``; each is written under a temporary name and renamed.
+    """A storage where objects are files below ``root``.
 
-    ``plain``: keys are paths as they are, and a key ending in ``/`` is a folder: listed where it
-    is empty, made where it is written. Otherwise a bucket: any key can be stored, as
-    ``danlu.storage.names`` says, and an object may have the name of a folder.
+    Each file is written under a temporary name and then renamed.
 
-    Links are followed as long as they stay below ``root``; others raise StorageError.
-    A full disk raises OSError with the path.
+    ``plain``: keys are paths, and a key that ends in ``/`` is a folder. Such a key is listed if
+    the folder is empty, and writing it creates the folder. Without ``plain``, the storage is a
+    bucket. Any key can be stored, encoded as described in ``danlu.storage.names``, and an object
+    may have the name of a folder.
+
+    Links are followed if they stay below ``root``. Other links raise StorageError. A full disk
+    raises OSError with the path.
     """
 
-    def __init__(self, root: Path, *, plain: bool, home: Path | None = None) -> None:
-        """``home``: a folder above the root that, where it must be made, is nobody else's."""
+    def __init__(
+        self, root: Path, *, plain: bool, home: Path | None = None, guard: Guard | None = None
+    ) -> None:
+        """Initialize the storage.
+
+        ``home``: a folder above the root. If it must be created, it gets mode 0700.
+        """
+        self._guard = guard
         self.root = Path(os.path.realpath(root))
         self.plain = plain
         self._home = home
-        self._disk = Refusals(str(self.root))
+        self._disk = DiskErrors(str(self.root))
         self._names: Names = PlainNames() if plain else BucketNames()
 
     def __repr__(self) -> str:
@@ -61,7 +163,7 @@ class FileStorage:
         if steps is None:
             return
         path = os.path.join(self.root, *steps)
-        with self._disk.telling(prefix):
+        with self._disk.raise_storage_error(prefix):
             self._check_inside(path, os.path.realpath(path))
             listing = Listing(str(self.root), self._names, folders=self.plain)
             yield from how(listing, path, base if slash else None, prefix)
@@ -81,7 +183,7 @@ class FileStorage:
             os.close(handle)
 
     def open(self, key: str) -> BinaryIO:
-        # O_NONBLOCK: a pipe in a user's folder must not hold us for ever.
+        # O_NONBLOCK: opening a pipe in a user's folder must not block forever.
         handle = self._open(key, os.O_RDONLY | os.O_NONBLOCK)
         if handle is None:
             raise NotFound("object", key)
@@ -97,7 +199,12 @@ class FileStorage:
         if self._is_folder_key(key):
             return self._make_folder(key, data)
         steps = self._steps(key)
-        with self._disk.telling(key), self._unfinished(steps, data) as (folder, name, status):
+        if self._guard is not None:
+            self._guard.before(key)
+        with (
+            self._disk.raise_storage_error(key),
+            self._unfinished(steps, data) as (folder, name, status),
+        ):
             with self._lock(fcntl.LOCK_SH):
                 Slot(folder, steps[-1], spare=not self.plain).replace(name)
             return entry_of(key, status)
@@ -105,7 +212,7 @@ class FileStorage:
     def create(self, key: str, data: bytes) -> bool:
         steps = self._steps(key)
         with (
-            self._disk.telling(key),
+            self._disk.raise_storage_error(key),
             self._unfinished(steps, data) as (folder, name, _),
             self._lock(fcntl.LOCK_EX),
         ):
@@ -113,16 +220,21 @@ class FileStorage:
             os.unlink(name, dir_fd=folder)
             return created
 
-    def copy(self, key: str, to: str) -> Entry:
+    def copy(self, key: str, to: str, etag: str = "") -> Entry:
         if self._is_folder_key(key) and self._folder_entry(key):
             return self.write(to, b"")
         with self.open(key) as file:
+            # Objects are replaced by a rename. An open file keeps its version.
+            if etag and entry_of(key, os.fstat(file.fileno())).etag != etag:
+                raise Changed.from_key("store.replaced_before_copy", key=key)
             return self.write(to, file)
 
     def delete(self, key: str) -> None:
         steps = self._names.split(key[:-1] if self._is_folder_key(key) else key)
         if steps is None:
             return
+        if self._guard is not None:
+            self._guard.before(key)
         with self._disk.reading(key):
             folder = self._folder(steps[:-1], make=False)
             try:
@@ -132,7 +244,7 @@ class FileStorage:
                 os.close(folder)
 
     def make_root(self) -> None:
-        """Make a bucket, or a folder, that has nothing in it yet."""
+        """Create the root: an empty bucket or folder."""
         if self._home is not None:
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.root.mkdir(parents=True, exist_ok=True)
@@ -141,23 +253,18 @@ class FileStorage:
         return self.plain and (key == "" or key.endswith("/"))
 
     def _first(self, prefix: str) -> Sequence[str] | None:
-        """Return the steps of a prefix whose only slash is its first character."""
+        """Return the steps for a prefix with a slash only as its first character."""
         whole = self._names.split(prefix)
         return whole[:1] if whole else None
 
     def _steps(self, key: str) -> Sequence[str]:
         steps = self._names.split(key)
         if steps is None:
-            raise Refused(
-                f"{key!r} cannot be the name of an object here.",
-                hint="A path has no empty, '.' or '..' part, and no part over 255 bytes."
-                if self.plain
-                else "A key has 1 to 1,024 bytes of UTF-8.",
-            )
+            raise Refused.from_key("store.no_path" if self.plain else "store.no_key", key=key)
         return steps
 
     def _open(self, key: str, flags: int) -> int | None:
-        """Return a descriptor of a file that is surely below the root, or None."""
+        """Return a descriptor of a regular file that is verified to be below the root, or None."""
         steps = self._names.split(key)
         if steps is None:
             return None
@@ -174,7 +281,7 @@ class FileStorage:
         return None
 
     def _folder(self, steps: Sequence[str], *, make: bool) -> int:
-        """Return a descriptor of a folder that is surely below the root."""
+        """Return a descriptor of a folder that is verified to be below the root."""
         at = self._enter_root(make=make)
         for end, step in enumerate(steps, start=1):
             before = at
@@ -187,17 +294,17 @@ class FileStorage:
 
     def _enter_root(self, *, make: bool) -> int:
         try:
-            return os.open(self.root, FOLDER)
+            return os.open(self.root, OPEN_FOLDER)
         except FileNotFoundError:
             if not make:
                 raise
         self.make_root()
-        return os.open(self.root, FOLDER)
+        return os.open(self.root, OPEN_FOLDER)
 
     def _enter(self, folder: int, step: str, *, make: bool) -> int:
         while True:
             try:
-                return os.open(step, FOLDER, dir_fd=folder)
+                return os.open(step, OPEN_FOLDER, dir_fd=folder)
             except FileNotFoundError:
                 if not make:
                     raise
@@ -213,14 +320,14 @@ class FileStorage:
     def _unfinished(
         self, steps: Sequence[str], data: bytes | memoryview | BinaryIO
     ) -> Iterator[tuple[int, str, os.stat_result]]:
-        """Write ``data`` under a temporary name beside its place; give folder, name and status.
+        """Write ``data`` to a temporary file in the target folder; yield folder, name and status.
 
-        The block takes the name away; only where it fails, that is done here.
+        The block of the caller renames or removes the file. It is removed here if the block fails.
         """
         folder, handle, name = self._begin(steps)
         try:
             with naming(os.path.join(self.root, *steps)):
-                fcntl.flock(handle, fcntl.LOCK_SH)  # tells sweep.py that its writer lives
+                fcntl.flock(handle, fcntl.LOCK_SH)  # marks it as in use for locate.sweep
                 write_from(handle, data)
             yield folder, name, os.fstat(handle)
         except BaseException:
@@ -232,7 +339,7 @@ class FileStorage:
             os.close(folder)
 
     def _begin(self, steps: Sequence[str]) -> tuple[int, int, str]:
-        """Return folder, descriptor and name of a new file."""
+        """Create a temporary file. Return its folder, descriptor and name."""
         for left in reversed(range(_AGAIN)):
             name = temporary(os.urandom(6).hex())
             try:
@@ -249,12 +356,12 @@ class FileStorage:
 
     def _delete(self, folder: int, steps: Sequence[str], key: str) -> None:
         if self._is_folder_key(key):
-            with contextlib.suppress(OSError):  # one that is not empty is no object
+            with contextlib.suppress(OSError):  # a folder that is not empty is not an object
                 os.rmdir(steps[-1], dir_fd=folder)
             return
         Slot(folder, steps[-1], spare=not self.plain).unlink()
         if not self.plain:
-            with contextlib.suppress(OSError):  # as far up as folders are empty
+            with contextlib.suppress(OSError):  # remove empty parent folders
                 for end in range(len(steps) - 1, 0, -1):
                     os.rmdir(os.path.join(self.root, *steps[:end]))
 
@@ -268,28 +375,22 @@ class FileStorage:
 
     def _make_folder(self, key: str, data: bytes | memoryview | BinaryIO) -> Entry:
         if data if isinstance(data, bytes | memoryview) else data.read(1):
-            raise Refused(
-                f"{key!r} is a folder here, and a folder holds no bytes.",
-                hint="Write to a key that does not end in '/'.",
-            )
-        with self._disk.telling(key):
+            raise Refused.from_key("store.folder_key", key=key)
+        with self._disk.raise_storage_error(key):
             os.close(self._folder(self._steps(key[:-1]) if key else (), make=True))
         return Entry(key, 0, FOLDER_ETAG)
 
     def _check_inside(self, path: str, real: str) -> None:
         if not contains(str(self.root), real):
-            raise StorageError(
-                f"{path!r} is a link, or lies behind one, that leads out of {str(self.root)!r}.",
-                hint="Put the files themselves there, or name the other folder in the job.",
-            )
+            raise StorageError.from_key("store.behind_link", path=path, root=str(self.root))
 
     @contextlib.contextmanager
     def _lock(self, how: int) -> Iterator[None]:
-        """Hold the lock of a bucket; see ``slot.py``. Folders of users need none."""
+        """Hold the lock of a bucket, which :class:`Slot` needs. Folders of users have no lock."""
         if self.plain:
             yield
             return
-        handle = os.open(self.root, FOLDER)
+        handle = os.open(self.root, OPEN_FOLDER)
         try:
             fcntl.flock(handle, how)
             yield

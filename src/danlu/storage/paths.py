@@ -1,37 +1,39 @@
-"""Objects by path, as scripts see them: the one place that says what a directory in a bucket is.
+"""File and directory operations on objects by path, for scripts.
 
-    A prefix with at least one object below it is a directory, and so is a bucket. An empty
-    directory is an empty object whose key ends in '/'. ``x`` and ``x/`` may both be there: a
-    path that ends in '/' means the directory only. What is looked for is found under other
-    spellings of its key too (``paths_keys``); what is written has exactly its key.
+This module defines what a directory in a bucket is:
 
-Paths are ``obs://bucket/key`` (s3, ks3, cos) as text, bytes or path objects. What the ``os``
-module raises is raised here: FileNotFoundError, IsADirectoryError, NotADirectoryError. What a
-service refuses is a StorageError.
+    A prefix with at least one object below it is a directory. A bucket is a directory. An empty
+    directory is an empty object with a key that ends in '/'. ``x`` and ``x/`` may both exist. A
+    path that ends in '/' refers only to the directory. Existing objects are also found under
+    other spellings of their key (``paths_lookup.spellings``). The key of a new object has no
+    empty parts.
+
+Paths are ``obs://bucket/key`` (s3, ks3, cos) as str, bytes or path objects. The functions raise
+the exceptions of the ``os`` module: FileNotFoundError, IsADirectoryError, NotADirectoryError. An
+error of the service raises StorageError.
 """
 
 import errno
+import fnmatch
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from danlu.errors import NotFound, StorageError
-from danlu.storage.api import Entry, Storage
+from danlu.storage.api import Browsable, Entry, Storage
 from danlu.storage.local import FileStorage
 from danlu.storage.locate import Location
-from danlu.storage.paths_browse import Child as Child
-from danlu.storage.paths_browse import browse
 from danlu.storage.paths_file import ObjectFile, ReadFile
-from danlu.storage.paths_glob import Matcher
-from danlu.storage.paths_keys import folders, spellings
-from danlu.storage.paths_place import Path as Path
-from danlu.storage.paths_place import (
+from danlu.storage.paths_lookup import Path as Path
+from danlu.storage.paths_lookup import (
     bucket_is_there,
     entry_at,
     file_key,
     folder_at,
+    folders,
     holds,
     is_bucket,
     missing,
@@ -40,18 +42,143 @@ from danlu.storage.paths_place import (
     place,
     refuse_bucket,
     same_bucket,
+    spellings,
 )
-from danlu.storage.paths_place import is_remote as is_remote
-from danlu.storage.paths_place import stores as stores
-from danlu.storage.paths_place import text as text
-from danlu.storage.paths_place import use as use
+from danlu.storage.paths_lookup import guarded as guarded
+from danlu.storage.paths_lookup import is_remote as is_remote
+from danlu.storage.paths_lookup import stores as stores
+from danlu.storage.paths_lookup import text as text
+from danlu.storage.paths_lookup import use as use
 
-_TOGETHER = 16  # requests on their way where many objects are removed or moved
+
+@dataclass(frozen=True)
+class Child:
+    """An entry of a directory. A file and a directory may have the same name."""
+
+    name: str
+    is_directory: bool
+    size: int = 0
+    modified: int = 0  # nanoseconds since 1970; 0: not known
+
+
+def browse(storage: Storage, prefix: str) -> list[Child] | None:
+    """Return the entries directly below ``prefix``, sorted by name.
+
+    Return None if there is no such directory. Empty parts of keys are ignored: an object with the
+    key ``out//model`` is the entry ``model`` of ``out``.
+    """
+    found: dict[tuple[str, bool], Child] = {}
+    there = False
+    waiting = [prefix]
+    while waiting:
+        folder = waiting.pop()
+        for entry in children(storage, folder):
+            there = True
+            name = entry.key[len(folder) :]
+            if name == "/":
+                waiting.append(entry.key)
+            elif name:
+                child = _child(name, entry)
+                found.setdefault((child.name, child.is_directory), child)
+    return [found[key] for key in sorted(found)] if there else None
+
+
+def children(storage: Storage, prefix: str) -> Iterator[Entry]:
+    """Yield the entries of :meth:`Browsable.children` for any storage."""
+    if isinstance(storage, Browsable):
+        yield from storage.children(prefix)
+        return
+    last = ""
+    for entry in storage.list(prefix):
+        name, slash, _ = entry.key[len(prefix) :].partition("/")
+        folder = f"{prefix}{name}/"
+        if not slash:
+            yield entry
+        elif folder != last:
+            yield Entry(folder, 0, "")
+            last = folder
+
+
+def _child(name: str, entry: Entry) -> Child:
+    if name.endswith("/"):
+        return Child(name[:-1], True)
+    return Child(name, False, entry.size, entry.modified)
+
+
+_MAGIC = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """A matcher for patterns ``scheme://bucket/part/part``. The bucket is not a pattern.
+
+    ``hidden``: ``*`` also matches names that begin with a dot, as in TensorFlow but not in Python.
+    """
+
+    scan: Callable[[str], list[Child]]
+    exists: Callable[[str], bool]
+    recursive: bool
+    hidden: bool
+
+    def paths(self, pattern: str) -> list[str]:
+        """Return the matching paths, sorted and without duplicates."""
+        scheme, _, rest = pattern.partition("://")
+        bucket, *parts = rest.split("/")
+        return sorted(set(self._below(f"{scheme}://{bucket}", parts, sure=False)))
+
+    def _below(self, path: str, parts: list[str], *, sure: bool) -> Iterator[str]:
+        """Yield the matches of ``parts`` below ``path``. ``sure``: ``path`` is known to exist."""
+        while parts and not _MAGIC.search(parts[0]):
+            path, parts, sure = f"{path}/{parts[0]}", parts[1:], False
+        if not parts:
+            if sure or self.exists(path):
+                yield path
+            return
+        part, rest = parts[0], parts[1:]
+        if self.recursive and part == "**":
+            yield from self._deeply(path, rest)
+            return
+        for child in self._children(path, directories_only=bool(rest)):
+            if fnmatch.fnmatchcase(child.name, part) and self._shown(child.name, part):
+                yield from self._below(f"{path}/{child.name}", rest, sure=True)
+
+    def _deeply(self, path: str, rest: list[str]) -> Iterator[str]:
+        """Match ``rest`` in ``path`` and in every directory below.
+
+        If ``rest`` is empty, match everything.
+        """
+        if not rest:
+            yield f"{path}/"
+        waiting = [path]
+        while waiting:
+            folder = waiting.pop()
+            if rest:
+                yield from self._below(folder, rest, sure=True)
+            for child in self._children(folder, directories_only=bool(rest)):
+                if not self._shown(child.name, "**"):
+                    continue
+                if child.is_directory:
+                    waiting.append(f"{folder}/{child.name}")
+                if not rest:
+                    yield f"{folder}/{child.name}"
+
+    def _children(self, path: str, *, directories_only: bool) -> list[Child]:
+        try:
+            found = self.scan(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [child for child in found if child.is_directory or not directories_only]
+
+    def _shown(self, name: str, part: str) -> bool:
+        return self.hidden or part.startswith(".") or not name.startswith(".")
+
+
+_TOGETHER = 16  # concurrent requests when many objects are removed or moved
 
 
 @dataclass(frozen=True)
 class Status:
-    """What is at a path; ``mtime_ns`` is 0 where the store does not tell."""
+    """The status of a path. ``mtime_ns`` is 0 if unknown."""
 
     size: int
     mtime_ns: int
@@ -72,7 +199,7 @@ def is_file(path: Path) -> bool:
 
 
 def stat(path: Path) -> Status:
-    """Return what is there; of a file and a directory of one name, the file."""
+    """Return the status of a path. If both a file and a directory exist, the file is used."""
     location = place(path)
     if entry := entry_at(location):
         return Status(entry.size, entry.modified, False)
@@ -84,7 +211,7 @@ def stat(path: Path) -> Status:
 
 
 def scan(path: Path) -> list[Child]:
-    """Return what is directly in a directory, by name."""
+    """Return the entries of a directory, sorted by name."""
     location = place(path)
     there = is_bucket(location) and bucket_is_there(location.storage)
     for prefix in folders(location.key):
@@ -98,14 +225,14 @@ def scan(path: Path) -> list[Child]:
 
 
 def list_directory(path: Path) -> list[str]:
-    """Return the names in a directory, each once, sorted; none ends in '/'."""
+    """Return the names in a directory, sorted, without duplicates and without a final '/'."""
     return sorted({child.name for child in scan(path)})
 
 
 def objects(path: Path) -> Iterator[tuple[str, Entry]]:
-    """Yield every object below a directory by its path relative to it, from one listing.
+    """Yield the relative path and entry of every object below a directory, from one listing.
 
-    Marks of directories are among them, and end in '/'.
+    Marker objects of directories are included. Their paths end in '/'.
     """
     location = place(path)
     there = filled = False
@@ -122,7 +249,7 @@ def objects(path: Path) -> Iterator[tuple[str, Entry]]:
 
 
 def walk(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield each directory from the top, with names of directories and of files in it."""
+    """Yield each directory from the top, with the names of its subdirectories and files."""
     top = text(path)
     found = scan(top)
     inner = [child.name for child in found if child.is_directory]
@@ -132,12 +259,15 @@ def walk(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def glob(pattern: Path, *, recursive: bool = False, hidden: bool = False) -> list[str]:
-    """Return the paths that match, sorted: ``*``, ``?``, ``[…]``, and ``**`` where recursive."""
+    """Return the matching paths, sorted.
+
+    Patterns are ``*``, ``?``, ``[…]`` and, if ``recursive`` is true, ``**``.
+    """
     return Matcher(scan, exists, recursive, hidden).paths(text(pattern))
 
 
 def make_directories(path: Path) -> None:
-    """Make a directory and those above it that are not there; what is there stays."""
+    """Create a directory and its missing parents. Existing directories stay unchanged."""
     location = place(path)
     prefix = folders(location.key)[-1]
     wanted: list[str] = []
@@ -152,7 +282,7 @@ def make_directories(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove one file; a directory of the same name stays."""
+    """Remove one file. A directory of the same name is kept."""
     location = place(path)
     entry = entry_at(location)
     if entry is None:
@@ -171,9 +301,9 @@ def remove_directory(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> int:
-    """Remove a directory and all below it; return how many objects that were.
+    """Remove a directory tree. Return the number of removed objects.
 
-    A file of the same name stays. A whole bucket is refused.
+    A file of the same name is kept. A whole bucket is refused.
     """
     location = place(path)
     refuse_bucket(location)
@@ -186,7 +316,7 @@ def remove_tree(path: Path) -> int:
 
 
 def copy(source: Path, target: Path) -> Entry:
-    """Copy one file; where the bytes lie, if both paths are in one bucket."""
+    """Copy one file, on the server side if both paths are in the same bucket."""
     origin, location = place(source), place(target)
     entry = entry_at(origin)
     if entry is None:
@@ -195,24 +325,23 @@ def copy(source: Path, target: Path) -> Entry:
 
 
 def copy_object(source: Storage, entry: Entry, target: Storage, key: str) -> Entry:
-    """Copy an object between storages, and see that all of it arrived."""
+    """Copy an object between storages, and check the size of the copy."""
     if same_bucket(source, target):
         stored = source.copy(entry.key, key) if entry.key != key else entry
     else:
         with source.open(entry.key) as stream:
             stored = target.write(key, stream)
     if stored.size != entry.size:
-        raise StorageError(
-            f"Of the object {entry.key!r}, {stored.size} bytes of {entry.size} arrived at {key!r}.",
-            hint="It may have been replaced meanwhile: copy it again.",
+        raise StorageError.from_key(
+            "store.copied_partly", key=entry.key, size=stored.size, size2=entry.size, key2=key
         )
     return stored
 
 
 def rename(source: Path, target: Path) -> None:
-    """Move a file, or a directory with all below it; what has that name already is replaced.
+    """Move a file or a directory tree, replacing existing objects at the target.
 
-    The source goes only when everything is at its new place.
+    The source is removed only after everything has been copied.
     """
     origin, location = place(source), place(target)
     if entry := entry_at(origin):
@@ -237,7 +366,7 @@ def _move(origin: Location, moves: list[tuple[Entry, str]], to: Location) -> Non
 
 
 def open_read(path: Path) -> ReadFile:
-    """Open a file to read, seekable; of large ones the next blocks are fetched ahead."""
+    """Open a file for reading, seekable. The next blocks of large files are prefetched."""
     location = place(path)
     for key in () if not location.key or location.key.endswith("/") else spellings(location.key):
         try:
@@ -248,12 +377,12 @@ def open_read(path: Path) -> ReadFile:
 
 
 def open_write(path: Path, *, append: bool = False) -> ObjectFile:
-    """Open a file to write; others see what it holds at every flush and when it is closed."""
+    """Open a file for writing. The object is stored at every flush and on close."""
     return open_edit(path, "ab" if append else "wb")
 
 
 def open_edit(path: Path, mode: str) -> ObjectFile:
-    """Open a file in a binary mode that writes: wb, ab, xb, and r+b, w+b, a+b, x+b."""
+    """Open a file in a binary write mode: wb, ab, xb, r+b, w+b, a+b or x+b."""
     location = place(path)
     key = file_key(location)
     entry = entry_at(location) if mode[0] in "rax" else None
@@ -267,10 +396,10 @@ def open_edit(path: Path, mode: str) -> ObjectFile:
 
 
 def _delete(storage: Storage, keys: list[str]) -> None:
-    """Remove objects, marks of directories last and from below.
+    """Remove objects. Marker objects of directories are removed last, deepest first.
 
-    A service that keeps directories as such (SeaweedFS 4) shows one a while longer that was not
-    empty when its mark went.
+    SeaweedFS 4 has real directories. If the marker of a non-empty directory is removed, the
+    service lists the directory for some time.
     """
     _each(storage.delete, [key for key in keys if not key.endswith("/")])
     marks = sorted((key for key in keys if key.endswith("/")), key=_depth, reverse=True)
@@ -283,7 +412,7 @@ def _depth(key: str) -> int:
 
 
 def _each(action: Callable[..., object], items: Iterable[object]) -> None:
-    """Do this with all items, several at a time; the first failure is raised when all are done."""
+    """Call ``action`` with every item in parallel. Raise the first error after all are done."""
     waiting = list(items)
     if len(waiting) < 2:
         for item in waiting:

@@ -1,4 +1,7 @@
-"""An object as a file; to write: a draft on this machine, stored when it is flushed or closed."""
+"""File objects for storage objects.
+
+A file opened for writing is a local draft that is stored on flush and on close.
+"""
 
 import atexit
 import contextlib
@@ -19,7 +22,7 @@ _CHUNK = 1 << 20
 
 
 class ReadFile(io.BufferedReader):
-    """A file to read that is called by its path, as other files are."""
+    """A file opened for reading, with its path as ``name``."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         raw = stream.detach() if isinstance(stream, io.BufferedReader) else stream
@@ -36,13 +39,13 @@ class ReadFile(io.BufferedReader):
 
 
 class ObjectFile(io.BufferedRandom):
-    """A file whose bytes become one object. ``flush`` stores what was written so far, whole.
+    """A file that is stored as one object. ``flush`` stores the whole content so far.
 
-    Like a local file it is closed when nobody holds it any more and when Python ends.
+    Like a local file, it is closed when it is garbage-collected and when Python exits.
     """
 
     def __init__(self, storage: Storage, key: str, name: str, mode: str, *, load: bool) -> None:
-        self._draft = _Draft(storage, key, append="a" in mode)
+        self._draft = _LocalContent(storage, key, append="a" in mode)
         self.readable_too = "+" in mode
         if load:
             self._draft.load()
@@ -57,7 +60,7 @@ class ObjectFile(io.BufferedRandom):
         return self._name
 
     @property
-    def mode(self) -> str:  # type: ignore[override]
+    def mode(self) -> str:  # type: ignore[override]  # typeshed: an attribute
         return self._mode
 
     def readable(self) -> bool:
@@ -83,7 +86,7 @@ class ObjectFile(io.BufferedRandom):
         raise io.UnsupportedOperation(f"{self._name} is an object: it has no file descriptor")
 
     def discard(self) -> None:
-        """Close without storing anything more."""
+        """Close the file without storing further changes."""
         self._draft.discard()
         with contextlib.suppress(ValueError):
             self.close()
@@ -93,14 +96,14 @@ class ObjectFile(io.BufferedRandom):
             raise io.UnsupportedOperation("not readable")
 
 
-class _Draft(io.RawIOBase):
-    """The bytes on this machine. Only the process that changed them stores them."""
+class _LocalContent(io.RawIOBase):
+    """The local content of an object file. Only the process that changed it stores it."""
 
     def __init__(self, storage: Storage, key: str, *, append: bool) -> None:
         super().__init__()
         self._storage, self._key, self._append = storage, key, append
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
-        self._changed_by = os.getpid()  # a new file is stored even where nothing is written
+        self._changed_by = os.getpid()  # a new file is stored even if nothing is written
 
     def load(self) -> None:
         with self._storage.open(self._key) as source:
@@ -137,7 +140,7 @@ class _Draft(io.RawIOBase):
     def truncate(self, size: int | None = None) -> int:
         end = self.tell() if size is None else size
         at = self.tell()
-        if self.seek(0, io.SEEK_END) < end:  # a file in memory does not grow by itself
+        if self.seek(0, io.SEEK_END) < end:  # truncate() of a file in memory does not extend it
             self._file.write(b"\0" * (end - self.tell()))
         self._file.truncate(end)
         self._file.seek(at)
@@ -145,8 +148,11 @@ class _Draft(io.RawIOBase):
         return end
 
     def changed(self) -> None:
-        """Say that there is more to store; not by ``write``, which a forked copy of the buffer
-        above calls with what its parent had written."""
+        """Mark the content as changed by this process.
+
+        ``write`` does not do this, because the buffer in a forked process calls ``write`` with
+        data of its parent.
+        """
         self._changed_by = os.getpid()
 
     def publish(self) -> None:
@@ -173,13 +179,13 @@ _open: "weakref.WeakSet[IO[Any]]" = weakref.WeakSet()
 
 
 def close_at_exit(stream: Any) -> None:
-    """Close a stream when Python ends, if nobody has before: what it holds is not lost."""
+    """Close a stream when Python exits, if it is still open, to store its buffered data."""
     _open.add(stream)
 
 
 @atexit.register
 def _close_all() -> None:
-    # Text first: it writes what it holds into the file below.
+    # Text streams first, because they flush into an underlying binary file.
     for stream in sorted(_open, key=lambda stream: not isinstance(stream, io.TextIOBase)):
         try:
             stream.close()

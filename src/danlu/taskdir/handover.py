@@ -1,6 +1,6 @@
-"""What an agent on another machine is handed beside the store: keys, secrets, how to work.
+"""Data that an agent on another machine receives directly: access keys, secrets and settings.
 
-It goes from process to process, through pipes and calls, and never lies on a disk or in a store.
+It is passed between processes through pipes and calls. It is never written to a disk or a store.
 """
 
 import hashlib
@@ -11,13 +11,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from danlu.atomic_file import write_whole
 from danlu.job.wire import to_wire
 from danlu.settings import Endpoint, Secret, Settings
 
-# Of the server's settings, those an agent goes by. Where its scratch lies is the node's own.
+# Server settings that also apply to the agent. The node chooses its own scratch directory.
 _FOLLOWED = (
     *("store", "cluster_store", "store_shared", "isolation", "strict_packages"),
-    *("code_limit", "code_files", "cache_limit", "lang"),
+    *("share_tmp", "shm_limit"),
+    *("code_limit", "code_files", "cache_limit", "keep_limit", "lang"),
 )
 
 
@@ -28,7 +30,7 @@ class Handover:
     task: str
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    # Files of the server's that settings name, by path: whom to trust.
+    # CA bundles of the server that the settings name: content by path.
     files: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def dump(self) -> str:
@@ -40,7 +42,7 @@ def load(text: str) -> Handover:
 
 
 def settings_to_hand_over(settings: Settings) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what an agent follows of the server's settings, and the files they name."""
+    """Return the server settings that apply to an agent, and the content of the CA bundles."""
     values = {name: getattr(settings, name) for name in _FOLLOWED}
     values["store"] = os.fspath(settings.store)
     values["stores"] = to_wire(dict(settings.stores))
@@ -49,7 +51,7 @@ def settings_to_hand_over(settings: Settings) -> tuple[dict[str, Any], dict[str,
 
 
 def settings_of(handed: Handover, home: Path) -> Settings:
-    """Return the settings for an agent whose scratch lies in ``home``."""
+    """Return the settings for an agent that has its scratch directory in ``home``."""
     values = dict(handed.settings)
     stores = {
         scheme: _endpoint(table, handed.files, home)
@@ -70,10 +72,11 @@ def _endpoint(table: Mapping[str, str], files: Mapping[str, str], home: Path) ->
 
 
 def _kept(text: str, home: Path) -> Path:
-    """Write a certificate where this machine's agents find it, once for all of them."""
+    """Write a CA bundle to ``home`` and return its path.
+
+    The file name is derived from the content. All agents of this machine share one file.
+    """
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = home / f"ca-{hashlib.sha256(text.encode()).hexdigest()[:16]}.pem"
-    temporary = target.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, target)
+    write_whole(target, text)
     return target

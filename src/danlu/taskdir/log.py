@@ -1,9 +1,9 @@
-"""The output of a task: segments named by byte offset.
+"""The log of a task: segments named by byte offset.
 
-A reader remembers one number, the offset of the next byte it wants, and loses nothing: segments
-never change below their end. Where values cannot grow, the newest segment is replaced by a longer
-one. Past the limit whole segments between the first and the newest are removed; a reader that
-meets the gap is told how many bytes are gone.
+The only state of a reader is the offset of the next byte. Bytes within a segment never change.
+If the store cannot append, the newest segment is replaced by a longer one. Beyond the size limit,
+whole segments between the first and the newest are removed. A reader that reaches the gap receives
+the number of skipped bytes.
 """
 
 import json
@@ -11,16 +11,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from danlu.taskdir.api import Carrier
+from danlu.taskdir.job_files import JobFileStore
 
 SEGMENT = 8 << 20
-STORED_SEGMENT = 1 << 20  # smaller: the newest is sent again, longer, with every flush
+STORED_SEGMENT = 1 << 20  # smaller, because every flush sends the whole newest segment
 _MARKS = 2048
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """``data`` from ``start`` on; ``skipped`` bytes before it are gone for good."""
+    """Log data at offset ``start``. ``skipped`` bytes before it were removed."""
 
     start: int
     data: bytes
@@ -38,25 +38,28 @@ class _Segment:
 
 
 class LogWriter:
-    """Not for several threads: :meth:`write` and :meth:`flush` belong to one caller."""
+    """Writer of the log of one task.
+
+    Not thread-safe. Only one thread may call :meth:`write` and :meth:`flush`.
+    """
 
     def __init__(
         self,
-        carrier: Carrier,
+        store: JobFileStore,
         at: str,
         *,
         limit: int,
         segment: int = 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._carrier = carrier
+        self._store = store
         self._at = at
-        self._segment = segment or (SEGMENT if carrier.grows else STORED_SEGMENT)
+        self._segment = segment or (SEGMENT if store.can_append else STORED_SEGMENT)
         self._limit = limit
         self._clock = clock
         self._kept: list[_Segment] = []
         self._end = 0
-        self._newest = bytearray()  # the newest segment, where it cannot grow
+        self._newest = bytearray()  # the newest segment, if the store cannot append
         self._is_sent = True
         self._marks: list[tuple[int, float]] = []
         self._new_marks = False
@@ -68,8 +71,8 @@ class LogWriter:
 
     @property
     def prompt(self) -> bool:
-        """Whether what is written can be read at once, and :meth:`flush` costs next to nothing."""
-        return self._carrier.grows
+        """Whether written data is readable at once and :meth:`flush` is cheap."""
+        return self._store.can_append
 
     def write(self, data: bytes) -> None:
         if data:
@@ -86,7 +89,7 @@ class LogWriter:
         """Make everything written so far readable."""
         self._send()
         if self._new_marks:
-            self._carrier.put(self._at + "log.marks.json", json.dumps(self._marks).encode())
+            self._store.put(self._at + "log.marks.json", json.dumps(self._marks).encode())
             self._new_marks = False
 
     def _open(self) -> None:
@@ -96,20 +99,20 @@ class LogWriter:
 
     def _add(self, data: memoryview) -> None:
         segment = self._kept[-1]
-        if self._carrier.grows:
-            self._carrier.append(self._name(segment.start), bytes(data))
+        if self._store.can_append:
+            self._store.append(self._name(segment.start), bytes(data))
         else:
             self._newest += data
             self._is_sent = False
         segment.size += len(data)
         self._end += len(data)
-        # The first segment tells how the job began; the newest, how it ends.
+        # Keep the first segment for the start of the job and the newest for its end.
         while len(self._kept) > 2 and sum(kept.size for kept in self._kept) > self._limit:
-            self._carrier.remove(self._name(self._kept.pop(1).start))
+            self._store.remove(self._name(self._kept.pop(1).start))
 
     def _send(self) -> None:
         if not self._is_sent:
-            self._carrier.put(self._name(self._kept[-1].start), bytes(self._newest))
+            self._store.put(self._name(self._kept[-1].start), bytes(self._newest))
             self._is_sent = True
 
     def _mark(self) -> None:
@@ -127,12 +130,12 @@ class LogWriter:
 
 
 class LogReader:
-    def __init__(self, carrier: Carrier, at: str) -> None:
-        self._carrier = carrier
+    def __init__(self, store: JobFileStore, at: str) -> None:
+        self._store = store
         self._at = at
 
     def read(self, offset: int, size: int = 1 << 20) -> Chunk:
-        """Return what is there from ``offset`` on, at most ``size`` bytes; maybe nothing.
+        """Return the data from ``offset`` on, at most ``size`` bytes. It may be empty.
 
         A negative offset counts from the end.
         """
@@ -142,7 +145,7 @@ class LogReader:
         for start, length in segments:
             if offset < start + length:
                 begin = max(start, offset)
-                data = self._carrier.read(self._name(start), begin - start, size)
+                data = self._store.read(self._name(start), begin - start, size)
                 return Chunk(begin, data, skipped=begin - offset)
         return Chunk(offset, b"")
 
@@ -150,12 +153,12 @@ class LogReader:
         return self._end(self._segments())
 
     def marks(self) -> Sequence[tuple[int, float]]:
-        """Return pairs of offset and the Unix time at which the byte there was written."""
-        data = self._carrier.get(self._at + "log.marks.json")
+        """Return the timestamp index: pairs of an offset and the Unix time of its write."""
+        data = self._store.get(self._at + "log.marks.json")
         return [] if data is None else [(int(at), float(when)) for at, when in json.loads(data)]
 
     def _segments(self) -> list[tuple[int, int]]:
-        names = self._carrier.names(self._at + "log/")
+        names = self._store.names(self._at + "log/")
         return [(int(name.rsplit("/", 1)[1]), size) for name, size in names]
 
     @staticmethod

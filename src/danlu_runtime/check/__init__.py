@@ -1,5 +1,9 @@
-"""Looks at code before it runs: what would be repaired, what is mapped, what would fail.
+"""Reports what code needs before it runs: repairs, mappings, and names that are missing.
 
-``python -m danlu_runtime.check DIR --json`` prints one JSON object. No line of the code is run;
-TensorFlow is imported where the code uses it, since only the real thing knows its names.
+``python -m danlu_runtime.check DIR --json`` prints one JSON object. The code is not run.
+TensorFlow is imported if the code uses it, because only TensorFlow knows its names.
+
+``__main__``: the program. ``scan``: reads every Python file of a folder.
+``resolve``: asks the installed libraries, patched as in a job, whether a name exists.
+``syntax``: finds the syntax error that remains after all source repairs.
 """

@@ -1,4 +1,4 @@
-"""``python -m danlu_runtime.check PATH [--json]``: a folder, or one file of it."""
+"""Command ``python -m danlu_runtime.check PATH [--json]`` for a folder or a file."""
 
 import argparse
 import contextlib
@@ -6,14 +6,13 @@ import json
 import os
 import sys
 
-from danlu_runtime import activate
-from danlu_runtime.check.look import look, python_files, uses_of
-from danlu_runtime.check.report import KINDS, Report
+from danlu_runtime.check.scan import KINDS, Report, look, python_files, uses_of
 from danlu_runtime.repair.program import readings_of
+from danlu_runtime.start import activate
 
 _FIRST = "1.15.5"
 _SECOND = "2.15.0"
-# Names a script of TensorFlow 2 has no use for.
+# Names that a TensorFlow 2 script does not use.
 _TF1 = {
     *("contrib", "Session", "placeholder", "app", "flags", "layers", "get_variable"),
     *("variable_scope", "global_variables_initializer", "logging", "gfile", "python_io"),
@@ -26,7 +25,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("path")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(words)
-    # Libraries print when they are imported: stdout is for the answer alone.
+    # Libraries print when they are imported. stdout is reserved for the result.
     with contextlib.redirect_stdout(sys.stderr):
         report = _report(os.path.abspath(options.path))
     found = report.to_json()
@@ -59,7 +58,7 @@ def _report(path: str) -> Report:
 
 
 def _version(used: set[str]) -> str:
-    """Return the TensorFlow a code was written for, by its names; "" where it uses none."""
+    """Return the TensorFlow version that the code was written for, "" if it uses none."""
     names = [use.split(".") for use in used if use.startswith("tensorflow")]
     if not names:
         return ""

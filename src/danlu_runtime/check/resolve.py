@@ -1,4 +1,4 @@
-"""Asks the installed libraries, amended as a job has them, whether a name is there."""
+"""Checks whether a name exists in the installed libraries, patched as in a job."""
 
 import importlib
 import sys
@@ -6,6 +6,7 @@ import warnings
 from types import ModuleType
 from typing import NamedTuple
 
+from danlu.messages import get_message
 from danlu_runtime.old import PYTHON2, SERVED
 from danlu_runtime.old.names import PUT_BACK
 from danlu_runtime.old.stdlib import MOVED
@@ -14,20 +15,20 @@ LIBRARIES = ("tensorflow", "numpy", "scipy", "pandas", "sklearn", "PIL", "cv2", 
 
 
 class Answer(NamedTuple):
-    kind: str  # "mapped", "gone" or "" for a name that is simply there
+    kind: str  # "mapped", "gone", or "" for a name that exists
     text: str = ""
 
 
 def ask(path: str, *, imported: bool) -> Answer:
-    """Say of a dotted name whether it is there, was put back, or is gone."""
+    """Return whether a dotted name exists, is mapped to another one, or was removed."""
     top = path.partition(".")[0]
     for served in (SERVED, PYTHON2):
         name = next((one for one in _prefixes(path) if one in served), "")
         if imported and name and not _is_real(name):
-            return Answer("mapped", f"import {name} read as {_shown(served[name])}")
+            return Answer("mapped", _read_as(f"import {name}", served[name]))
     module, _, last = path.rpartition(".")
     if last in MOVED.get(module, ()):
-        return Answer("mapped", f"{path} read as {_shown(MOVED[module][last])}")
+        return Answer("mapped", _read_as(path, MOVED[module][last]))
     if top not in LIBRARIES or (top != "tensorflow" and not _is_real(top)):
         return Answer("")
     with warnings.catch_warnings():
@@ -36,7 +37,7 @@ def ask(path: str, *, imported: bool) -> Answer:
 
 
 def _walk(path: str) -> Answer:
-    """Follow the name through modules; what lies inside a class or function is not looked at."""
+    """Follow the name through modules; the inside of classes and functions is not checked."""
     if path.startswith("tensorflow.python.keras"):
         return _private_keras(path.removeprefix("tensorflow.python.keras").lstrip("."))
     parts = path.split(".")
@@ -47,15 +48,15 @@ def _walk(path: str) -> Answer:
                 break
             here = ".".join(parts[:number])
             if part in PUT_BACK.get(here, ()) and part not in vars(found):
-                return Answer("mapped", f"{here}.{part} is put back")
+                return Answer("mapped", get_message("check.put_back", here=here, part=part))
             found = _step(found, here, part)
-    except ImportError as error:  # GoneModule too
+    except ImportError as error:  # includes GoneModule
         return Answer("gone", _sentence(error, path))
     except AttributeError as error:
         return Answer("gone", _sentence(error, path))
     if path.startswith("tensorflow.contrib."):
         name = path.removeprefix("tensorflow.")
-        return Answer("mapped", f"tf.{name} is a name of the runtime's own")
+        return Answer("mapped", get_message("check.own_name", name=name))
     return Answer("")
 
 
@@ -72,7 +73,7 @@ def _step(module: ModuleType, here: str, part: str) -> object:
 
 
 def _private_keras(path: str) -> Answer:
-    from danlu_runtime.repair.keras_names import resolve
+    from danlu_runtime.repair.keras_imports import resolve
 
     try:
         resolve(path)
@@ -82,7 +83,7 @@ def _private_keras(path: str) -> Answer:
 
 
 def _sentence(error: Exception, path: str) -> str:
-    # A refusal may list every name there is.
+    # An error may list all known names.
     text = str(error).strip().split("\n")[0].partition(" Known: ")[0]
     return text if path.rpartition(".")[2] in text else f"{path}: {text}"
 
@@ -93,7 +94,7 @@ def _prefixes(path: str) -> list[str]:
 
 
 def _is_real(name: str) -> bool:
-    """Tell whether Python's own finders have a module."""
+    """Return True if Python's own finders find a module."""
     if name in sys.builtin_module_names:
         return True
     top = name.partition(".")[0]
@@ -112,6 +113,7 @@ def _is_real(name: str) -> bool:
     return finder.find_spec(name, getattr(parent, "__path__", None)) is not None
 
 
-def _shown(where: str) -> str:
+def _read_as(old: str, where: str) -> str:
     name = where.replace(":", ".").rstrip(".").removeprefix("builtins.")
-    return "one that does the same" if name.startswith("danlu_runtime") else name
+    new = get_message("repair.same") if name.startswith("danlu_runtime") else name
+    return get_message("repair.read_as", old=old, new=new)

@@ -1,18 +1,20 @@
-"""Several steps of a graph that is already built, in one call of ``session.run``.
+"""Runs several steps of a graph that is already built in one call of ``session.run``.
 
-The operations of one step are copied into a loop of the same graph; the graph's own operations
-are not touched. What holds state stays outside and is shared: variables, iterators, tables. So n
-steps of the loop are n single steps, bit by bit, with fewer trips between Python and TensorFlow.
+The operations of one step are copied into a loop of the same graph. The graph's own operations are
+not changed. State stays outside and is shared: variables, iterators, tables. So n steps of the
+loop equal n single steps, bit by bit, with fewer calls from Python to TensorFlow.
 
     fused = Fused(train_op, [loss])              # before the graph is finalized
     (loss,) = session.run(fused.values, fused.feed(10))
 
-``why_not`` tells what stands against it. A seeded random operation keeps its place in its own
-sequence, and its copy in the loop has another one: where ``fused.alone`` is true, make *all* steps
-by the loop (``feed(1)`` is a single one), and the draws are those of single steps.
+``why_not`` returns the reason why a graph cannot be fused. A seeded random operation and its copy
+in the loop have different sequences. If ``fused.alone`` is true, run *all* steps by the loop
+(``feed(1)`` is a single step) to draw the same random numbers as single steps. With ``xla=True`` K
+steps are one XLA program, equal to single steps to five digits, and always ``alone``.
 
-With ``xla=True`` K steps are one program of XLA, equal to single steps to five digits. It reads
-ahead of the step it is in, so it is always ``alone``.
+``loop``: the class Fused. ``step_values``: the values of every step of a call.
+``refusals``: what cannot be fused. ``estimator``: ``tf.estimator`` with fused steps.
+``compiled``, ``reading``: steps compiled by XLA, and reading ahead for them.
 """
 
 from danlu_runtime.fused.loop import Fused

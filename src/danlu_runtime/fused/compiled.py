@@ -1,40 +1,42 @@
-"""Several steps as one program of XLA.
+"""Several training steps as one XLA program.
 
-What is read and drawn for many steps is put together first; XLA trains with it in a loop of its
-own, of as many steps as a call asks for. A step that is alone, in its call or by the size of its
-batch, is made without XLA. Results differ from those of single steps in the last digits: XLA adds
-in another order.
+The input data and random numbers of many steps are collected first. XLA then trains with them in
+its own loop, with as many steps as a call asks for. A step runs without XLA if it is the only step
+of its call or if its batch size differs. Results differ from those of single steps in the last
+digits because XLA adds in another order.
 
-A value that XLA cannot make (a text, as a summary is) is that of the last step if that was made
-without XLA, as after a call of one step; else it is nothing.
+XLA cannot produce some values, for example strings such as summaries. Such a value is that of the
+last step if that step ran without XLA, as after a call of one step. Otherwise it is a zero or an
+empty string.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops import cond_v2, while_v2
 
-from danlu_runtime.fused.copies import copied, entered
-from danlu_runtime.fused.halves import Halves
-from danlu_runtime.fused.reading import Ahead
-from danlu_runtime.fused.trail import KIND, Trail, row_of
+from danlu.messages import get_message
+from danlu_runtime.fused.reading import Ahead, XlaSplit
+from danlu_runtime.fused.step_values import KIND, StepValues, copied, entered, row_of
 
 
 class Program:
-    """Steps of ``op``, of which ``steps`` at most have their data together.
+    """Training steps of ``op`` that run with or without XLA.
 
-    Where ``compiles`` is false, all of them are made without XLA.
+    The data of at most ``steps`` steps is collected at a time. If ``compiles`` is false, all steps
+    run without XLA.
     """
 
     def __init__(
         self,
-        parts: Halves,
+        parts: XlaSplit,
         outside: Sequence[tf.Tensor],
         op: tf.Operation,
         values: Sequence[tf.Tensor],
         steps: int,
-        trail: Trail | None,
+        trail: StepValues | None,
         compiles: tf.Tensor,
     ) -> None:
         self._compiles = compiles
@@ -47,13 +49,13 @@ class Program:
         self._ahead = Ahead(parts, outside, steps)
 
     def results(self, asked: tf.Tensor) -> list[tf.Tensor]:
-        """Put the program into the graph; return the count of steps made, and the values."""
+        """Add the program to the graph; return the number of steps made and the values."""
         firm = [each in self._parts.firm for each in self._values]
         shapes = [
             each.shape if is_firm else tf.TensorShape(None)
             for each, is_firm in zip(self._values, firm, strict=True)
         ]
-        # What has no shape begins as nothing at all.
+        # A value without a static shape starts as a zero or an empty string.
         nothing = [
             tf.zeros(each.shape if is_firm else [], each.dtype)
             for each, is_firm in zip(self._values, firm, strict=True)
@@ -72,7 +74,7 @@ class Program:
             return [tf.identity(made), *(tf.identity(each) for each in found)]
 
     def _some(self, asked: Any, made: Any, ended: Any, at: Any, size: Any, *found: Any) -> Any:
-        """Make the steps that the data at hand is for."""
+        """Run as many steps as the collected data allows."""
         is_left = at < size
         size = cond_v2.cond_v2(
             is_left, lambda: tf.identity(*entered([size]).values()), self._ahead.more
@@ -106,11 +108,12 @@ class Program:
     def _together(self, made: Any, at: Any, run: Any) -> list[tf.Tensor]:
         group = dict(zip(self._parts.crossing, self._ahead.group().stacked, strict=True))
         stacked = [group[each] for each in self._parts.given]
-        # An iterator, of no use there, is nothing XLA would take.
+        # XLA does not accept iterator handles, and the compiled part does not need them.
         used = [each for each in self._outside if each in self._parts.taken]
         handles = list(entered(used).values())
         first, count, begun = entered([at, run, made]).values()
-        make = compiled(self._parts, self._op, self._steps, self._trail and self._values)
+        kept = None if self._trail is None else self._values
+        make = compiled(self._parts, self._op, self._steps, kept)
         rows, *found = make(stacked, first, count, handles, used)
         firm = dict(zip(self._parts.firm, found, strict=True))
         left = [] if self._trail is None else [self._trail.add(begun, rows[:count])]
@@ -136,11 +139,13 @@ class Program:
 
 
 def compiled(
-    parts: Halves, op: tf.Operation, steps: int, kept: Sequence[tf.Tensor] | None = None
+    parts: XlaSplit, op: tf.Operation, steps: int, kept: Sequence[tf.Tensor] | None = None
 ) -> Callable[..., list[tf.Tensor]]:
-    """Return a function of what crosses, stacked, of where to begin, and of what is outside.
+    """Return a function that runs the compiled steps.
 
-    It returns the rows of a trail of ``kept``, and the values of the last step.
+    Its arguments are the stacked tensors, the index of the first step, the number of steps and the
+    outside tensors. It returns the rows of the step values of ``kept``, and the values of the last
+    step.
     """
 
     def call(stacked: Any, at: Any, run: Any, handles: Any, outside: Sequence[tf.Tensor]) -> Any:
@@ -148,7 +153,7 @@ def compiled(
         def many(stacked: list[Any], at: Any, run: Any, handles: list[Any]) -> Any:
             def body(step: Any, rows: Any, *_: Any) -> Any:
                 (first,) = entered([at]).values()
-                # Not by a slice: XLA compiles anew for every place one begins at.
+                # A slice would make XLA recompile for every start index.
                 crossing = [tf.gather(each, first + step) for each in entered(stacked).values()]
                 given = dict(zip(outside, entered(handles).values(), strict=True))
                 given.update(zip(parts.given, crossing, strict=True))
@@ -171,9 +176,59 @@ def compiled(
 
 
 def _after(done: list[Any], values: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Return the values of a step that is done."""
+    """Return the values of a step after its operation has run."""
     op, *found = done
     for one, value in zip(found, values, strict=True):
         one.set_shape(value.shape)
     with tf.control_dependencies([op]):
         return [tf.identity(each) for each in found]
+
+
+_UNSUPPORTED = re.compile(r"(\w+) \(No registered")
+
+
+def why_not_compilable(
+    parts: XlaSplit, outside: Sequence[tf.Tensor], op: tf.Operation
+) -> str | None:
+    """Compile one step with zeros as data and variables; return the reason if that fails."""
+    used = [each for each in outside if each in parts.taken]
+    with tf.Graph().as_default() as graph:
+        handles = [_standing_for(each) for each in used]
+        fill = [_filled(each, handle) for each, handle in zip(used, handles, strict=True)]
+        data = [tf.zeros([1, *_known(each)], each.dtype) for each in parts.given]
+        done = compiled(parts, op, 1)(data, tf.constant(0), tf.constant(1), handles, used)
+        try:
+            with tf.Session(graph=graph) as session:
+                session.run([each for each in fill if each is not None])
+                session.run(done)
+        except tf.errors.OpError as error:
+            return _sentence(error.message)
+    return None
+
+
+def _standing_for(tensor: tf.Tensor) -> tf.Tensor:
+    if tensor.op.type != "VarHandleOp":
+        return tf.zeros(_known(tensor), tensor.dtype)
+    kind, shape = tensor.op.get_attr("dtype"), tensor.op.get_attr("shape")
+    return tf.raw_ops.VarHandleOp(dtype=kind, shape=shape, shared_name=tensor.op.name)
+
+
+def _filled(tensor: tf.Tensor, handle: tf.Tensor) -> tf.Operation | None:
+    if tensor.op.type != "VarHandleOp":
+        return None
+    shape = tf.TensorShape(tensor.op.get_attr("shape"))
+    value = tf.zeros([size or 1 for size in shape.as_list()], tensor.op.get_attr("dtype"))
+    return tf.raw_ops.AssignVariableOp(resource=handle, value=value)
+
+
+def _known(tensor: tf.Tensor) -> list[int]:
+    return [size or 1 for size in tensor.shape.as_list()]
+
+
+def _sentence(message: str) -> str:
+    kinds = dict.fromkeys(_UNSUPPORTED.findall(message))
+    if kinds:
+        return get_message("fused.xla_lacks", kinds=", ".join(kinds))
+    lines = [line for line in message.splitlines() if line and "Graph execution" not in line]
+    reason = lines[0].rstrip(".") if lines else get_message("fused.no_reason")
+    return get_message("fused.xla_fails", reason=reason)

@@ -1,11 +1,17 @@
 """Keras 2 for scripts of 2016-2022: ``import keras``, ``tf.keras``, ``tensorflow.python.keras``.
 
-The keras package of today is Keras 3. These scripts mean tf-keras 2.21, in TensorFlow 1 its
-graph-mode API, with the paths, names, arguments and defaults that Keras 1.0-2.3 had besides.
+The current keras package is Keras 3. These scripts get tf-keras 2.21, with the paths, names,
+arguments and defaults of Keras 1.0-2.3.
+
+``paths``, ``names``, ``backend_names``: modules and names under their old paths.
+``old_arguments``, ``keras1_arguments``, ``training_calls``: arguments of classes, layers, models.
+``keras1_layers``: layers, metrics and regularizers that only Keras 1 had.
+``data_files``, ``hdf5_matrix``: ``keras.datasets`` and ``get_file``; ``HDF5Matrix``.
+``saved_models``, ``scikit_learn``: exported models and several GPUs; scikit-learn wrappers.
 """
 
 import os
-from types import ModuleType
+from typing import Any
 
 from danlu_runtime.keras2.paths import below, resolve
 
@@ -13,14 +19,16 @@ __all__ = ["amend", "below", "is_used", "resolve"]
 
 
 def is_used() -> bool:
-    """Tell whether TensorFlow takes Keras 2 in this process, and not Keras 3."""
+    """Return True if TensorFlow uses Keras 2 in this process, and not Keras 3."""
     return os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
 
 
-def amend(api: ModuleType) -> None:
-    """Complete an API of tf-keras, ``tf_keras.api._v1.keras`` or ``_v2``, once it is loaded."""
-    from danlu_runtime.keras2 import accepted, names, versions
+def amend(api: Any) -> None:
+    """Patch an API of tf-keras, ``tf_keras.api._v1.keras`` or ``_v2``, after it is loaded."""
+    from danlu_runtime.keras2 import names
+    from danlu_runtime.keras2 import old_arguments as accepted
+    from danlu_runtime.keras2 import paths as versions
 
     accepted.accept()
     names.complete(api)
-    api.__version__ = versions.of_tensorflow_keras()  # type: ignore[attr-defined]
+    api.__version__ = versions.of_tensorflow_keras()

@@ -1,7 +1,7 @@
-"""``keras.datasets.*.load_data()`` and ``get_file``: from the job's inputs, the cache, the web.
+"""Serves ``keras.datasets.*.load_data()`` and ``get_file`` from inputs, the cache or the web.
 
-Scripts of notebooks download their data; a job has it in an input, or no way out. Hashes are
-compared and a difference is noted, but a file that somebody put there is taken.
+Notebook scripts download their data. A job has it in an input, or may have no network access.
+Hashes are compared and a difference is noted, but the existing file is used.
 """
 
 import contextlib
@@ -16,16 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from danlu.errors import UserError
-from danlu_runtime import notes
+from danlu.messages import get_message
+from danlu_runtime.reports import notes
 
-INPUTS = "DANLU_INPUTS"  # folders of the job's inputs, one on each line
+INPUTS = "DANLU_INPUTS"  # folders of the job's inputs, one per line
 _CHANNELS = ("SM_CHANNEL_", "TM_CHANNEL_")
-_SECONDS = 20.0  # without an answer, per read
+_SECONDS = 20.0  # timeout of each read, in seconds
 _DATASETS = ("boston_housing", "cifar10", "cifar100", "fashion_mnist", "imdb", "mnist", "reuters")
 
 
 class DataFileMissing(FileNotFoundError, UserError):
-    """A file a script wants to download, that is nowhere."""
+    """A file that a script wants to download was not found anywhere."""
 
     def __init__(self, message: str) -> None:
         UserError.__init__(self, message)
@@ -35,14 +36,14 @@ class DataFileMissing(FileNotFoundError, UserError):
 
 
 def serve() -> None:
-    """Put ``get_file`` in the place of tf-keras's, in every module that has it."""
+    """Replace ``get_file`` of tf-keras in every module that has it."""
     from tf_keras.src.utils import data_utils
 
     get_file = _serving(data_utils.get_file)
-    for name in _DATASETS:
-        importlib.import_module(f"tf_keras.src.datasets.{name}").get_file = get_file
-    for name in ("tf_keras.api._v1.keras.utils", "tf_keras.api._v2.keras.utils"):
-        importlib.import_module(name).get_file = get_file
+    names = [f"tf_keras.src.datasets.{name}" for name in _DATASETS]
+    for name in (*names, "tf_keras.api._v1.keras.utils", "tf_keras.api._v2.keras.utils"):
+        module: Any = importlib.import_module(name)
+        module.get_file = get_file
     data_utils.get_file = get_file
 
 
@@ -60,7 +61,7 @@ def _serving(download: Callable[..., str]) -> Callable[..., str]:
         archive_format: str = "auto",
         cache_dir: str | None = None,
     ) -> str:
-        if not fname:  # named by its address, unpacked as tf-keras decides
+        if not fname:  # named after its URL, unpacked as tf-keras decides
             fname = os.path.basename(origin or "")
         wanted, cache = str(fname), Path(_cache(cache_dir), cache_subdir)
         if file_hash is None and md5_hash is not None:
@@ -93,14 +94,14 @@ def _cache(cache_dir: str | None) -> str:
 
 
 def input_folders() -> list[str]:
-    """Return the folders of the job's inputs, each once."""
+    """Return the folders of the job's inputs without duplicates."""
     folders = os.environ.get(INPUTS, "").splitlines()
     folders += [value for name, value in sorted(os.environ.items()) if name.startswith(_CHANNELS)]
     return [folder for folder in dict.fromkeys(folders) if folder and os.path.isdir(folder)]
 
 
 def _names(wanted: str, origin: str, untar: bool) -> list[str]:
-    """Return what the file may be called, the likeliest first."""
+    """Return possible names of the file, the most likely first."""
     name, remote = os.path.basename(wanted), os.path.basename(origin.partition("?")[0])
     packed = [f"{name}.tar.gz", f"{name}.tgz", remote] if untar else [remote]
     plain = [name.removesuffix(".gz")] if name.endswith("-ubyte.gz") else []
@@ -120,7 +121,7 @@ def _find(wanted: str, origin: str, cache: Path, untar: bool) -> Path | None:
 
 
 def _places(cache: Path) -> Iterator[Path]:
-    """Yield the inputs, their folders, and in each the folder the cache would have."""
+    """Yield the inputs, their subfolders, and in each the name of the cache folder."""
     for folder in map(Path, input_folders()):
         inner = sorted(entry for entry in folder.iterdir() if entry.is_dir())
         yield from (folder, folder / "datasets", folder / cache.name, *inner)
@@ -156,20 +157,20 @@ def _compare(found: Path, file_hash: str | None, algorithm: str) -> None:
     from tf_keras.src.utils.data_utils import validate_file
 
     if file_hash and found.is_file() and not validate_file(str(found), file_hash, algorithm):
-        notes.note("mapped", f"{found} is not the file Keras knows under this name: taken as it is")
+        notes.note("mapped", get_message("keras.other_file", found=found))
 
 
 def _downloaded(
     download: Callable[[], str], wanted: str, origin: str, cache: Path, untar: bool
 ) -> str:
-    with contextlib.suppress(OSError):  # tf-keras takes /tmp for a cache that is not there
+    with contextlib.suppress(OSError):  # tf-keras uses /tmp if the cache does not exist
         cache.mkdir(parents=True, exist_ok=True)
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(_SECONDS)
     try:
         return download()
     except Exception as error:
-        # tf-keras 2.21 raises a plain Exception for an address that does not answer.
+        # tf-keras 2.21 raises a plain Exception if a URL cannot be read.
         if type(error) is not Exception and not isinstance(error, OSError):
             raise
         raise DataFileMissing(_sentence(wanted, origin, cache, untar, error)) from error
@@ -181,11 +182,10 @@ def _sentence(wanted: str, origin: str, cache: Path, untar: bool, error: Excepti
     name = _names(wanted, origin, untar)[-1 if untar else 0]
     folders = ", ".join([*input_folders(), str(cache)])
     reason = str(error).replace(f"URL fetch failure on {origin}: ", "")
-    # The home of a job is its own and empty: a cache can be filled where there is none.
-    cure = "Put the file into an input of the job."
+    # A job has its own empty home directory. Only outside a job can the user fill the cache.
+    cure = get_message("keras.put_input")
     if "DANLU_BOX" not in os.environ:
-        cure = f"Put it into the cache: curl -L --create-dirs -o {cache / name} {origin}"
-    return (
-        f"{name} is in none of {folders}, and {origin or 'no address'} could not be read "
-        f"({reason}). {cure}"
-    )
+        cure = get_message("keras.put_cache", cache=cache / name, origin=origin)
+    address = origin or get_message("keras.no_address")
+    values = {"name": name, "folders": folders, "origin": address, "reason": reason, "fix": cure}
+    return get_message("keras.no_data_file", **values)

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class HDF5Matrix:
-    """Stands for an array; only the rows that are asked for are read."""
+    """An array in an HDF5 file; only the requested rows are read."""
 
     refs: ClassVar[dict[str, Any]] = defaultdict(int)  # files stay open, as in Keras
 
@@ -43,7 +43,7 @@ class HDF5Matrix:
         return self.normalizer(rows) if self.normalizer is not None else rows
 
     def _rows(self, key: Any) -> Any:
-        """h5py wants indices that grow; they are given back in the order asked for."""
+        """Return rows in the requested order; h5py needs increasing indices."""
         wanted = np.asarray([self._row(int(index)) for index in key])
         sorted_rows, places = np.unique(wanted, return_inverse=True)
         return self.data[list(sorted_rows)][places]

@@ -1,6 +1,6 @@
-"""Arguments of Keras 1 given to the layers of Keras 2, translated as Keras 2.0-2.3 did.
+"""Translates arguments of Keras 1 layers to Keras 2, as Keras 2.0-2.3 did.
 
-A layer is left as it is but for its constructor, which renames what it knows by an older name.
+Only the constructor of a layer is changed. It renames arguments with old names.
 """
 
 import functools
@@ -10,7 +10,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime import notes
+from danlu.messages import get_message
+from danlu_runtime.reports import notes
 
 _WEIGHTS = {
     "init": "kernel_initializer",
@@ -95,13 +96,13 @@ _VALUES: dict[str, dict[Any, Any]] = {
     "implementation": {"cpu": 0, "mem": 1, "gpu": 2},
     "unit_forget_bias": {"one": True, "zero": False},
 }
-# Given to layers that do not have them any more; a value that changes nothing is left out.
+# Arguments that layers no longer have. A value without effect is dropped.
 _LEFT_OUT = {"BatchNormalization": "mode", "Embedding": "dropout"}
-_SEQUENCES = ("Conv1D", "LocallyConnected1D")  # take input_shape, took input_dim and input_length
+_SEQUENCES = ("Conv1D", "LocallyConnected1D")  # take input_shape; took input_dim and input_length
 
 
 def accept() -> None:
-    """Let the layers of tf-keras take these arguments, wherever a script gets them from."""
+    """Make the layers of tf-keras accept these arguments, wherever a script imports them from."""
     from tf_keras.api._v1.keras import layers as first
     from tf_keras.api._v2.keras import layers as second
 
@@ -112,7 +113,7 @@ def accept() -> None:
 
 
 def renamed(layer: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a layer by the names of Keras 2."""
+    """Return the arguments of a layer by their Keras 2 names."""
     table, given = TABLE[layer], dict(kwargs)
     for old, new in table.items():
         if old not in given or (old == "bias" and new in given):
@@ -148,17 +149,17 @@ def _value(argument: str, value: Any) -> Any:
 
 
 def _initializer(value: Any) -> Any:
-    """Keras 1 called an initializer with shape and name, Keras 2 calls it with shape and dtype."""
+    """Adapt a Keras 1 initializer, called with shape and name, to Keras 2 (shape and dtype)."""
     if not inspect.isfunction(value) or "dtype" in inspect.signature(value).parameters:
         return value
     return lambda shape, dtype=None, **_: _first_value(value(shape))
 
 
 def _first_value(made: Any) -> Any:
-    """Return what a variable begins with: two that are initialised together are so in no order.
+    """Return the initial value of a variable, because variables are initialised in no order.
 
-    ``K.ones`` and its like give variables. Weights of Keras 2 are initialised from their value,
-    which TensorFlow (2.21) reads unguarded.
+    ``K.ones`` and similar functions return variables. Keras 2 initialises weights from their value,
+    which TensorFlow 2.21 reads without a guard.
     """
     if isinstance(made, tf.compat.v2.Variable) and not tf.executing_eagerly():
         return made.initial_value
@@ -176,7 +177,7 @@ def _leave_out(layer: str, given: dict[str, Any]) -> None:
     argument = _LEFT_OUT.get(layer)
     if argument in given:
         value = given.pop(argument)
-        if value not in (0, 0.0, 2):  # mode 2 differed from 0 in layers used twice only
+        if value not in (0, 0.0, 2):  # mode 2 differed from 0 only in layers used twice
             raise ValueError(
                 f"{layer}({argument}={value!r}) is of Keras 1 and has no like in Keras 2. "
                 f"Leave {argument} out."
@@ -189,11 +190,16 @@ def _make_input_shape(given: dict[str, Any]) -> None:
 
 
 def _tell(layer: str, old: str, new: str) -> None:
-    notes.note("mapped", f"{layer}({old}=…) of Keras 1 is {new} in Keras 2", *notes.caller())
+    notes.note(
+        "mapped", get_message("keras.keras1", layer=layer, old=old, new=new), *notes.caller()
+    )
 
 
 def _kernel_by_sides(sides: int) -> Any:
-    """``Conv2D(32, 3, 3)``: in Keras 2.3 a kernel of 3 x 3, in tf.keras a stride of 3."""
+    """Return a function that accepts ``Conv2D(32, 3, 3)`` of Keras 2.3.
+
+    It means a kernel of 3 x 3 there, and a stride of 3 in tf.keras.
+    """
 
     def prepare(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         size = args[1 : 1 + sides]

@@ -1,4 +1,8 @@
-"""Layers of Keras 1 that Keras 2 left out: merging by a mode, maxout, highway, atrous."""
+"""Layers of Keras 1 that Keras 2 removed: merging by a mode, maxout, highway, atrous.
+
+The metrics and regularizers of Keras 1 are here too. Keras 2 removed the metrics because they were
+means over the batches.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,7 +10,9 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tf_keras.api._v1.keras import layers
 from tf_keras.src import activations, backend, constraints, initializers, regularizers
+from tf_keras.src import backend as K
 from tf_keras.src.engine.base_layer import Layer
+from tf_keras.src.regularizers import L1L2
 
 Tensor = Any
 _MODES: dict[str, Callable[..., Any]] = {
@@ -61,7 +67,7 @@ class Merge(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        # Not under the name of a public attribute: their weights are those of the joined model.
+        # Not a public attribute, because their weights belong to the joined model.
         self._joined = list(layers or [])
         self._merging = {
             "mode": mode,
@@ -149,7 +155,7 @@ class MaxoutDense(Layer):
 
 
 class Highway(Layer):
-    """Lets a learnt share of its input pass unchanged."""
+    """Passes a learnt share of its input unchanged."""
 
     def __init__(
         self,
@@ -187,8 +193,8 @@ class Highway(Layer):
         return {**super().get_config(), **own}
 
 
-class TimeDistributedDense(layers.Dense):  # type: ignore[misc]
-    """A dense layer for each step of a sequence, which ``Dense`` is since Keras 2."""
+class TimeDistributedDense(layers.Dense):
+    """A dense layer for each step of a sequence; ``Dense`` does this since Keras 2."""
 
     def __init__(self, output_dim: int, *, input_length: int | None = None, **kwargs: Any) -> None:
         if "input_dim" in kwargs:
@@ -211,5 +217,58 @@ def AtrousConvolution2D(
 def Deconvolution2D(
     nb_filter: int, nb_row: int, nb_col: int, output_shape: Any = None, **kwargs: Any
 ) -> Any:
-    """The shape of the output, which Keras 1 had to be told, follows from the others."""
+    """Return a Conv2DTranspose; ``output_shape``, needed by Keras 1, follows from the others."""
     return layers.Conv2DTranspose(nb_filter, (nb_row, nb_col), **kwargs)
+
+
+def _counts(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return true positives, predicted positives and possible positives."""
+    hits = K.sum(K.round(K.clip(y_true * y_pred, 0, 1)))
+    predicted = K.sum(K.round(K.clip(y_pred, 0, 1)))
+    possible = K.sum(K.round(K.clip(y_true, 0, 1)))
+    return hits, predicted, possible
+
+
+def precision(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    hits, predicted, _ = _counts(y_true, y_pred)
+    return hits / (predicted + K.epsilon())
+
+
+def recall(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    hits, _, possible = _counts(y_true, y_pred)
+    return hits / (possible + K.epsilon())
+
+
+def fbeta_score(y_true: Tensor, y_pred: Tensor, beta: float = 1) -> Tensor:
+    if beta < 0:
+        raise ValueError(f"beta is a number of 0 or more, got {beta!r}.")
+    p, r = precision(y_true, y_pred), recall(y_true, y_pred)
+    return (1 + beta**2) * (p * r) / (beta**2 * p + r + K.epsilon())
+
+
+def fmeasure(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    return fbeta_score(y_true, y_pred, beta=1)
+
+
+def matthews_correlation(y_true: Tensor, y_pred: Tensor) -> Tensor:
+    predicted, actual = K.round(K.clip(y_pred, 0, 1)), K.round(K.clip(y_true, 0, 1))
+    tp, tn = K.sum(actual * predicted), K.sum((1 - actual) * (1 - predicted))
+    fp, fn = K.sum((1 - actual) * predicted), K.sum(actual * (1 - predicted))
+    bottom = K.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    return (tp * tn - fp * fn) / (bottom + K.epsilon())
+
+
+def l1(l: float = 0.01) -> Any:  # noqa: E741 - the argument's name in Keras 1
+    return L1L2(l1=l)
+
+
+def l2(l: float = 0.01) -> Any:  # noqa: E741
+    return L1L2(l2=l)
+
+
+def l1l2(l1: float = 0.01, l2: float = 0.01) -> Any:
+    return L1L2(l1=l1, l2=l2)
+
+
+def WeightRegularizer(l1: float = 0.0, l2: float = 0.0) -> Any:
+    return L1L2(l1=l1, l2=l2)

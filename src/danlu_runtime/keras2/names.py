@@ -1,6 +1,6 @@
-"""Names that left Keras: where each is found now, or who stands in for it.
+"""Removed names of Keras, with their current location or a replacement.
 
-They are looked up when a script asks for them, so that nothing is imported for nothing.
+They are looked up on use, which avoids unneeded imports.
 """
 
 import importlib
@@ -14,7 +14,7 @@ from danlu_runtime.keras2 import paths
 
 _HERE = "danlu_runtime.keras2"
 _SOURCE = "tf_keras.src"
-# Module -> name -> where it is. Without a colon: another name of the same module.
+# Module -> name -> location. Without a colon it is another name of the same module.
 ADDED: dict[str, dict[str, str]] = {
     "": {
         "Layer": f"{_SOURCE}.engine.base_layer:Layer",
@@ -60,11 +60,11 @@ ADDED: dict[str, dict[str, str]] = {
         "cosine_proximity": f"{_SOURCE}.losses:cosine_similarity",
     },
     "metrics": {
-        "fbeta_score": f"{_HERE}.keras1_metrics:fbeta_score",
-        "fmeasure": f"{_HERE}.keras1_metrics:fmeasure",
-        "matthews_correlation": f"{_HERE}.keras1_metrics:matthews_correlation",
-        "precision": f"{_HERE}.keras1_metrics:precision",
-        "recall": f"{_HERE}.keras1_metrics:recall",
+        "fbeta_score": f"{_HERE}.keras1_layers:fbeta_score",
+        "fmeasure": f"{_HERE}.keras1_layers:fmeasure",
+        "matthews_correlation": f"{_HERE}.keras1_layers:matthews_correlation",
+        "precision": f"{_HERE}.keras1_layers:precision",
+        "recall": f"{_HERE}.keras1_layers:recall",
     },
     "models": {
         "Input": f"{_SOURCE}.engine.input_layer:Input",
@@ -74,27 +74,27 @@ ADDED: dict[str, dict[str, str]] = {
     },
     "optimizers": {"TFOptimizer": f"{_SOURCE}.optimizers.optimizer_v1:TFOptimizer"},
     "regularizers": {
-        "ActivityRegularizer": f"{_HERE}.keras1_regularizers:WeightRegularizer",
-        "WeightRegularizer": f"{_HERE}.keras1_regularizers:WeightRegularizer",
-        "activity_l1": f"{_HERE}.keras1_regularizers:l1",
-        "activity_l1l2": f"{_HERE}.keras1_regularizers:l1l2",
-        "activity_l2": f"{_HERE}.keras1_regularizers:l2",
-        "l1l2": f"{_HERE}.keras1_regularizers:l1l2",
+        "ActivityRegularizer": f"{_HERE}.keras1_layers:WeightRegularizer",
+        "WeightRegularizer": f"{_HERE}.keras1_layers:WeightRegularizer",
+        "activity_l1": f"{_HERE}.keras1_layers:l1",
+        "activity_l1l2": f"{_HERE}.keras1_layers:l1l2",
+        "activity_l2": f"{_HERE}.keras1_layers:l2",
+        "l1l2": f"{_HERE}.keras1_layers:l1l2",
     },
     "utils": {
         "HDF5Matrix": f"{_HERE}.hdf5_matrix:HDF5Matrix",
-        "categorical_probas_to_classes": f"{_HERE}.numbers:categorical_probas_to_classes",
-        "convert_all_kernels_in_model": f"{_HERE}.numbers:convert_all_kernels_in_model",
-        "multi_gpu_model": f"{_HERE}.several_gpus:multi_gpu_model",
+        "categorical_probas_to_classes": f"{_HERE}.backend_names:categorical_probas_to_classes",
+        "convert_all_kernels_in_model": f"{_HERE}.backend_names:convert_all_kernels_in_model",
+        "multi_gpu_model": f"{_HERE}.saved_models:multi_gpu_model",
         "plot": "plot_model",
         "print_summary": f"{_SOURCE}.utils.layer_utils:print_summary",
-        "probas_to_classes": f"{_HERE}.numbers:probas_to_classes",
+        "probas_to_classes": f"{_HERE}.backend_names:probas_to_classes",
     },
 }
 
 
 def complete(api: ModuleType) -> None:
-    """Let every module of an API find the names it had before, and its old submodules."""
+    """Make every module of an API find its old names and old submodules."""
     root = api.__name__
     below = [name for name in sys.modules if name.startswith(f"{root}.")]
     for name in (root, *below):
@@ -111,7 +111,7 @@ def _finder(api: str, rest: str, module: ModuleType) -> Callable[[str], Any]:
             value = located(added[name], name, module)
             setattr(module, name, value)
             return value
-        if name == "__all__":  # what a star import brings
+        if name == "__all__":  # the names of a star import
             merging = ["merge"] if rest == "layers" else []
             return [*(one for one in vars(module) if not one.startswith("_")), *added, *merging]
         path = f"{rest}.{name}".lstrip(".")
@@ -129,7 +129,7 @@ def _finder(api: str, rest: str, module: ModuleType) -> Callable[[str], Any]:
 
 
 def located(where: str, name: str, module: ModuleType) -> Any:
-    """Return what an entry of the table names."""
+    """Return the object that a table entry names."""
     place, colon, attribute = where.partition(":")
     if not colon and "." not in place:
         return getattr(module, place)

@@ -1,15 +1,51 @@
-"""Which module a path below ``keras`` means: by the name it has today, or by one it had before."""
+"""Resolves paths below ``keras``, by current or former module names."""
 
 import importlib
+import os
+from collections.abc import Callable
+from functools import cache
 from types import ModuleType
+from typing import Any
 
-from danlu_runtime.finder import import_if_there
-from danlu_runtime.keras2 import versions
+from danlu_runtime.start.activate import TENSORFLOW, is_first_generation
+from danlu_runtime.start.finder import import_if_there
+
+_STANDALONE = "2.3.1"  # the last Keras that was not part of TensorFlow
+_VERSION_INSIDE = {  # tf.keras.__version__ by TensorFlow version
+    "1": "2.2.4-tf",
+    "2.0": "2.2.4-tf",
+    "2.1": "2.2.4-tf",
+    "2.2": "2.3.0-tf",
+    "2.3": "2.4.0",
+}
+
+
+def tensorflow() -> tuple[int, int]:
+    """Return the requested TensorFlow version, (1, 15) if it has no numbers."""
+    parts = os.environ.get(TENSORFLOW, "").split(".")[:2]
+    numbers = [int(part) for part in parts if part.isdigit()]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else (1, 15)
+
+
+def first_generation() -> bool:
+    return is_first_generation(os.environ.get(TENSORFLOW, ""))
+
+
+def of_standalone_keras() -> str:
+    return _STANDALONE if first_generation() else of_tensorflow_keras()
+
+
+def of_tensorflow_keras() -> str:
+    major, minor = tensorflow()
+    if major < 2:
+        return _VERSION_INSIDE["1"]
+    return _VERSION_INSIDE.get(f"{major}.{minor}", f"{major}.{minor}.0")
+
 
 _FIRST = "tf_keras.api._v1.keras"
 _SECOND = "tf_keras.api._v2.keras"
 _SOURCE = "tf_keras.src"
-# Paths of Keras 1.0-2.3 and of tf.keras whose names are those of another module today.
+# Paths of Keras 1.0-2.3 and tf.keras -> the module that has their names today.
 _FOLDED = {
     "backend.common": "backend",
     "backend.load_backend": "backend",
@@ -73,7 +109,7 @@ _FOLDED = {
     "utils.visualize_util": "utils",
     "wrappers": "",
 }
-# What they had of private names is in these modules of tf-keras 2.21.
+# Modules of tf-keras 2.21 with the private names of these paths.
 _INSIDE = {
     "callbacks_v1": ("callbacks_v1",),
     "datasets.cifar": ("datasets.cifar",),
@@ -111,27 +147,26 @@ _INSIDE = {
     "utils.vis_utils": ("utils.vis_utils",),
 }
 _OWN = {
-    "legacy.interfaces": "danlu_runtime.keras2.legacy_interfaces",
+    "legacy.interfaces": "danlu_runtime.keras2.paths",
     "wrappers.scikit_learn": "danlu_runtime.keras2.scikit_learn",
 }
 _known: dict[tuple[str, str], ModuleType | None] = {}
 
 
 def resolve(name: str) -> ModuleType | None:
-    """Return what ``keras`` or ``keras.x`` is; None where there is no such module."""
+    """Return the module for ``keras`` or ``keras.x``, None if there is no such module."""
     rest = name.partition(".")[2]
-    if not versions.first_generation():
+    if not first_generation():
         return below(_SECOND, rest)
     importlib.import_module("tensorflow")
-    from danlu_runtime.keras2 import standalone
 
-    return standalone.module(_FIRST, rest)
+    return module(_FIRST, rest)
 
 
 def below(api: str, rest: str) -> ModuleType | None:
-    """Return the module ``rest`` of a Keras API, None where no Keras had one of that name."""
+    """Return the module ``rest`` of a Keras API, None if no Keras version had it."""
     if (api, rest) not in _known:
-        # tf-keras looks for TensorFlow at import; it must be there, facade and all, before.
+        # tf-keras imports TensorFlow. It must be loaded before, including the facade.
         importlib.import_module("tensorflow")
         _known[api, rest] = _find(api, rest)
     return _known[api, rest]
@@ -142,12 +177,12 @@ def is_old(rest: str) -> bool:
 
 
 def folder_of(rest: str) -> str:
-    """Return the public module an old path is part of today, the path itself for any other."""
+    """Return the current public module of an old path, or the path itself."""
     return _FOLDED.get(rest, rest)
 
 
 def filled(rest: str, public: ModuleType) -> ModuleType:
-    """Return a module of an old path: what is public today, and the private names it had."""
+    """Return the module of an old path with the current public names and its old private names."""
     module = callable_merge(public) if rest == "layers.merge" else ModuleType(f"keras.{rest}")
     sources = [importlib.import_module(f"{_SOURCE}.{name}") for name in _INSIDE.get(rest, ())]
     for source in (*sources, public):
@@ -159,9 +194,9 @@ def filled(rest: str, public: ModuleType) -> ModuleType:
 
 
 def callable_merge(public: ModuleType) -> ModuleType:
-    """``from keras.layers import merge`` gave a function, ``import keras.layers.merge`` a module.
+    """Return a module ``keras.layers.merge`` that can be called.
 
-    So the module can be called.
+    ``from keras.layers import merge`` gave a function, and ``import keras.layers.merge`` a module.
     """
     from danlu_runtime.keras2.keras1_layers import merge
 
@@ -180,7 +215,7 @@ def _find(api: str, rest: str) -> ModuleType | None:
         return found
     if rest in _FOLDED:
         public = importlib.import_module(f"{api}.{_FOLDED[rest]}".rstrip("."))
-        if not _FOLDED[rest]:  # Layer and InputSpec were names of keras.engine, too
+        if not _FOLDED[rest]:  # keras.engine also had the names Layer and InputSpec
             public = _both(importlib.import_module(f"{api}.layers"), public)
         return filled(rest, public)
     return import_if_there(f"{_SOURCE}.{rest}")
@@ -195,3 +230,156 @@ def _both(*modules: ModuleType) -> ModuleType:
 
 def _fallback(public: ModuleType) -> object:
     return lambda name: getattr(public, name)
+
+
+_RATES = {"Adadelta": 1.0, "Adagrad": 0.01, "Adamax": 0.002, "Nadam": 0.002}
+_NEW_IN = (1, 14)
+
+
+def _prepare(rate: float) -> Any:
+    def prepare(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not args and "lr" not in kwargs and "learning_rate" not in kwargs:
+            kwargs = {**kwargs, "learning_rate": rate}
+        return args, kwargs
+
+    return prepare
+
+
+PREPARED = {name: _prepare(rate) for name, rate in _RATES.items()}
+
+
+def apply_where_old() -> None:
+    """Give ``tf.keras`` of TensorFlow before 1.14 the learning rates of that time.
+
+    ``Adadelta()`` started with 1.0. OptimizerV2 of tf-keras starts with 0.001, with which programs
+    of that time hardly learn.
+    """
+    if tensorflow() >= _NEW_IN:
+        return
+    from tf_keras.api._v1.keras import optimizers
+
+    for name, prepare in PREPARED.items():
+        setattr(optimizers, name, called_otherwise(getattr(optimizers, name), prepare))
+    use_for_names()
+
+
+@cache
+def use_for_names() -> None:
+    """Make ``compile(optimizer="adadelta")`` use the old learning rates, once."""
+    from tf_keras.src import optimizers
+
+    rates = {name.lower(): rate for name, rate in _RATES.items()}
+    original = optimizers.deserialize
+
+    def deserialize(config: Any, *args: Any, **kwargs: Any) -> Any:
+        rate = rates.get(str(config.get("class_name", "")).lower())
+        if rate is not None and not config.get("config"):
+            config = {**config, "config": {"learning_rate": rate}}
+        return original(config, *args, **kwargs)
+
+    optimizers.deserialize = deserialize
+
+
+Prepare = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+@cache
+def module(api: str, rest: str) -> ModuleType | None:
+    """Return the module ``rest`` of Keras 2.3.1, None if it had none of that name.
+
+    Keras 2.3.1 was a separate library. tf-keras is used, except where the two differ. For example,
+    ``Conv2D(32, 3, 3)`` means a kernel of 3 x 3 here and a stride of 3 in tf.keras.
+    """
+    use_for_names()
+    if rest == "":
+        return _root(api)
+    if rest in ("layers", "optimizers"):
+        return _replaced(api, rest)
+    folder = folder_of(rest)
+    if folder in ("layers", "optimizers"):
+        return filled(rest, _replaced(api, folder))
+    return below(api, rest)
+
+
+def _root(api: str) -> ModuleType:
+    root = _copy(api, "")
+    root.__dict__.update(
+        __version__=of_standalone_keras(),
+        layers=_replaced(api, "layers"),
+        optimizers=_replaced(api, "optimizers"),
+    )
+    return root
+
+
+@cache
+def _replaced(api: str, rest: str) -> ModuleType:
+    # It imports TensorFlow, which may be what imports this module.
+    from danlu_runtime.keras2 import keras1_arguments
+
+    copy = _copy(api, rest)
+    prepared = keras1_arguments.POSITIONS if rest == "layers" else PREPARED
+    for name, prepare in prepared.items():
+        setattr(copy, name, called_otherwise(getattr(copy, name), prepare))
+    return copy
+
+
+def _copy(api: str, rest: str) -> ModuleType:
+    original = importlib.import_module(f"{api}.{rest}".rstrip("."))
+    copy = ModuleType(f"keras.{rest}".rstrip("."), original.__doc__)
+
+    def find(name: str) -> Any:
+        path = f"{rest}.{name}".lstrip(".")
+        return module(api, path) if is_old(path) else getattr(original, name)
+
+    copy.__dict__.update({k: v for k, v in vars(original).items() if not k.startswith("__")})
+    copy.__dict__.update(__path__=[], __getattr__=find)
+    return copy
+
+
+def called_otherwise(base: Any, prepare: Prepare) -> type:
+    """Return a class that creates objects of ``base`` from prepared arguments.
+
+    The objects are saved, loaded and recognised as instances of the tf-keras class.
+    """
+
+    metaclass: Any = type(base)
+
+    class Kind(metaclass):
+        def __instancecheck__(cls, instance: object) -> bool:
+            if cls is made:
+                return isinstance(instance, base)
+            return type.__instancecheck__(cls, instance)
+
+        def __subclasscheck__(cls, other: type) -> bool:
+            return issubclass(other, base) if cls is made else type.__subclasscheck__(cls, other)
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            if cls is made:
+                args, kwargs = prepare(args, kwargs)
+                return base(*args, **kwargs)
+            return super().__call__(*args, **kwargs)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        args, kwargs = prepare(args, kwargs)
+        base.__init__(self, *args, **kwargs)
+
+    names = {"__init__": __init__, "__module__": base.__module__, "__doc__": base.__doc__}
+    made = Kind(base.__name__, (base,), names)
+    return made
+
+
+Function = Callable[..., Any]
+
+
+def generate_legacy_interface(*_: Any, **__: Any) -> Callable[[Function], Function]:
+    return _unchanged
+
+
+def __getattr__(name: str) -> Callable[[Function], Function]:
+    if name.startswith("legacy_") and name.endswith("_support"):
+        return _unchanged
+    raise AttributeError(f"module 'keras.legacy.interfaces' has no attribute {name!r}")
+
+
+def _unchanged(function: Function) -> Function:
+    return function

@@ -1,7 +1,7 @@
-"""``keras.wrappers.scikit_learn``: Keras models as estimators of scikit-learn.
+"""``keras.wrappers.scikit_learn``: Keras models as scikit-learn estimators.
 
-TensorFlow 2.12 removed them. These are estimators of the scikit-learn of today, so that
-``GridSearchCV`` and ``cross_val_score`` clone, tag and score them.
+TensorFlow 2.12 removed them. These classes support the current scikit-learn: ``GridSearchCV`` and
+``cross_val_score`` can clone, tag and score them.
 """
 
 import inspect
@@ -15,8 +15,8 @@ _ACCURACY = ("acc", "accuracy")
 _METHODS = ("fit", "predict", "predict_classes", "evaluate")
 
 
-class BaseWrapper(BaseEstimator):  # type: ignore[misc]
-    """Builds the model with ``build_fn`` and hands each method those arguments it knows."""
+class BaseWrapper(BaseEstimator):
+    """Builds the model with ``build_fn`` and passes each method the arguments that it takes."""
 
     def __init__(self, build_fn: Callable[..., Any] | None = None, **sk_params: Any) -> None:
         self.build_fn = build_fn
@@ -24,7 +24,7 @@ class BaseWrapper(BaseEstimator):  # type: ignore[misc]
         self.check_params(sk_params)
 
     def check_params(self, params: Mapping[str, Any]) -> None:
-        """Raises ValueError for an argument that neither the model nor ``build_fn`` takes."""
+        """Raise ValueError for an argument that neither the model nor ``build_fn`` takes."""
         from tf_keras.src.engine.training_v1 import Model
 
         builder = inspect.signature(self._builder()).parameters
@@ -51,7 +51,7 @@ class BaseWrapper(BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit(self, x: Any, y: Any, **kwargs: Any) -> Any:
-        """Build a new model, train it and return what Keras's ``fit`` returns."""
+        """Build and train a new model; return the result of Keras's ``fit``."""
         builder = self._builder()
         self.model = builder(**self.filter_sk_params(builder))
         loss = self.model.loss
@@ -69,7 +69,7 @@ class BaseWrapper(BaseEstimator):  # type: ignore[misc]
     def filter_sk_params(
         self, fn: Callable[..., Any], override: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Return those of the given parameters that ``fn`` has, and ``override``."""
+        """Return the parameters that ``fn`` takes, and ``override``."""
         known = inspect.signature(fn).parameters
         chosen = {name: value for name, value in self.sk_params.items() if name in known}
         return {**chosen, **(override or {})}
@@ -90,8 +90,8 @@ class BaseWrapper(BaseEstimator):  # type: ignore[misc]
         )
 
 
-class KerasClassifier(ClassifierMixin, BaseWrapper):  # type: ignore[misc]
-    """A model whose outputs are classes."""
+class KerasClassifier(ClassifierMixin, BaseWrapper):
+    """A model with classes as outputs."""
 
     def fit(self, x: Any, y: Any, **kwargs: Any) -> Any:
         y = np.array(y)
@@ -119,7 +119,7 @@ class KerasClassifier(ClassifierMixin, BaseWrapper):  # type: ignore[misc]
         return probabilities
 
     def score(self, x: Any, y: Any, **kwargs: Any) -> float:
-        """Return the accuracy, for which the model must have been compiled with it."""
+        """Return the accuracy; the model must have been compiled with this metric."""
         y = np.searchsorted(self.classes_, y) if len(np.shape(y)) == 1 else y
         loss = self.model.loss
         name = loss if isinstance(loss, str) else getattr(loss, "__name__", "")
@@ -138,15 +138,15 @@ class KerasClassifier(ClassifierMixin, BaseWrapper):  # type: ignore[misc]
         return self.model.predict(x, **{**self.filter_sk_params(predict), **kwargs})
 
 
-class KerasRegressor(RegressorMixin, BaseWrapper):  # type: ignore[misc]
-    """A model whose outputs are numbers."""
+class KerasRegressor(RegressorMixin, BaseWrapper):
+    """A model with numbers as outputs."""
 
     def predict(self, x: Any, **kwargs: Any) -> Any:
         predict = type(self.model).predict
         return np.squeeze(self.model.predict(x, **{**self.filter_sk_params(predict), **kwargs}))
 
     def score(self, x: Any, y: Any, **kwargs: Any) -> float:
-        """Return the negative loss: more is better."""
+        """Return the negative loss; larger is better."""
         return -float(_evaluated(self, x, y, kwargs)[0])
 
 

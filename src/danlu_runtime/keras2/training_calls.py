@@ -1,6 +1,6 @@
-"""Methods and arguments of models that Keras 1.0-2.3 had: ``fit(nb_epoch=…)``, ``fit_generator``.
+"""Methods and arguments of models in Keras 1.0-2.3: ``fit(nb_epoch=…)``, ``fit_generator``.
 
-``Sequential.predict_classes`` and ``predict_proba`` left TensorFlow with 2.6.
+TensorFlow 2.6 removed ``Sequential.predict_classes`` and ``predict_proba``.
 """
 
 import functools
@@ -8,7 +8,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from danlu_runtime import notes
+from danlu.messages import get_message
+from danlu_runtime.reports import notes
 
 _FIT = {"nb_epoch": "epochs"}
 _GENERATOR = {
@@ -41,19 +42,19 @@ def accept() -> None:
     Sequential.predict_classes = _predict_classes
     Sequential.predict_proba = _predict_proba
     Sequential.add = _joining(Sequential.add)
-    # Keras 2.0-2.2 kept the network of a Sequential beside it.
+    # In Keras 2.0-2.2 a Sequential had a separate network.
     Sequential.model = property(lambda self: self)
 
 
 def _naming_ends(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``Model(input=…, output=…)`` is of Keras 1."""
+    """Accept ``Model(input=…, output=…)`` of Keras 1."""
 
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         for old, new in (("input", "inputs"), ("output", "outputs")):
             if old in kwargs and new not in kwargs:
                 kwargs[new] = kwargs.pop(old)
-                text = f"Model({old}=…) of Keras 1 is {new} in Keras 2"
+                text = get_message("keras.keras1_model", old=old, new=new)
                 notes.note("mapped", text, *notes.caller())
         return original(self, *args, **kwargs)
 
@@ -65,7 +66,9 @@ def _accepting(original: Callable[..., Any], table: Mapping[str, str]) -> Callab
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         for old in [name for name in table if name in kwargs]:
             kwargs[table[old]] = kwargs.pop(old)
-            text = f"{original.__name__}({old}=…) of Keras 1 is {table[old]} in Keras 2"
+            text = get_message(
+                "keras.keras1_call", name__=original.__name__, old=old, table=table[old]
+            )
             notes.note("mapped", text, *notes.caller())
         if original.__name__.endswith("_generator"):
             args, kwargs = _samples_to_steps(args, kwargs)
@@ -77,7 +80,7 @@ def _accepting(original: Callable[..., Any], table: Mapping[str, str]) -> Callab
 def _samples_to_steps(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Keras 1 counted samples where Keras 2 counts batches."""
+    """Convert counts of samples (Keras 1) to counts of batches (Keras 2)."""
     kwargs = dict(kwargs)
     source = kwargs.pop("generator", None) if not args else args[0]
     if "samples_per_epoch" in kwargs:
@@ -98,7 +101,7 @@ def _is_generator(data: Any) -> bool:
 
 
 def _batches(source: Any, samples: int) -> tuple[Any, int]:
-    """Return the source and in how many batches it gives so many samples."""
+    """Return the source and the number of its batches for so many samples."""
     size = getattr(source, "batch_size", None)
     if not size and hasattr(source, "__next__"):
         first = next(source)
@@ -106,13 +109,18 @@ def _batches(source: Any, samples: int) -> tuple[Any, int]:
         source = _again(first, source)
     steps = max(1, math.ceil(samples / size)) if size else samples
     notes.note(
-        "mapped", f"{samples} samples of Keras 1 are {steps} batches of {size}", *notes.caller()
+        "mapped",
+        get_message("keras.keras1_samples", samples=samples, steps=steps, size=size),
+        *notes.caller(),
     )
     return source, steps
 
 
 def _again(first: Any, others: Iterator[Any]) -> Iterator[Any]:
-    """Give back the batch that has been looked at: Keras takes a generator for endless data."""
+    """Yield the batch that was read for its size, then the others.
+
+    Keras treats a generator as endless data.
+    """
     yield first
     yield from others
 
@@ -124,7 +132,7 @@ def _length(batch: Any) -> int:
 
 
 def _showing_validation_data(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Callbacks of 2017 read ``self.validation_data[0]``, which Keras 2.0-2.3 set for them."""
+    """Set ``validation_data`` of callbacks, as Keras 2.0-2.3 did; callbacks of 2017 read it."""
 
     @functools.wraps(original)
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -140,11 +148,11 @@ def _showing_validation_data(original: Callable[..., Any]) -> Callable[..., Any]
 
 
 def _reading_iterators(original: Callable[..., Any]) -> Callable[..., Any]:
-    """TensorFlow before 1.14 trained on the iterator of a data set; its tensors still will do."""
+    """Accept the iterator of a data set, as TensorFlow before 1.14; its tensors are used."""
 
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        first = args[0] if args else kwargs.get("x")
+        first: Any = args[0] if args else kwargs.get("x")
         if _is_iterator(first):
             given = first.get_next()
             x, y, *weights = (*given, None) if isinstance(given, tuple) else (given, None)
@@ -166,7 +174,7 @@ def _is_iterator(data: Any) -> bool:
 
 
 def _split_off(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the last part of arrays that ``validation_split`` takes, None without it."""
+    """Return the last part of arrays that ``validation_split`` selects, None without it."""
     share = kwargs.get("validation_split")
     x, y = (*args, kwargs.get("x"))[0], (*args[1:], kwargs.get("y"))[0]
     arrays = [*_flat(x), *_flat(y)]
@@ -193,7 +201,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def _predict_classes(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
-    """Return the class of each sample, by the largest output or by one above a half."""
+    """Return the class of each sample: the largest output, or 1 for an output above 0.5."""
     outputs = self.predict(x, batch_size=batch_size, verbose=verbose)
     if outputs.shape[-1] > 1:
         return outputs.argmax(axis=-1)
@@ -206,7 +214,7 @@ def _predict_proba(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) ->
 
 
 def _joining(original: Callable[..., None]) -> Callable[..., None]:
-    """``Sequential.add(Merge([left, right]))`` of Keras 1 joins models: it has several inputs."""
+    """Accept ``Sequential.add(Merge([left, right]))`` of Keras 1, which has several inputs."""
 
     @functools.wraps(original)
     def add(self: Any, layer: Any) -> None:

@@ -1,10 +1,13 @@
-"""Drives the functions of a ModelMaker file: the platform is the program, the file its parts.
+"""Runs the functions of a ModelMaker file; the platform is the main program.
 
-Everything that can be wrong is found out before the training: the file is read, the parameters
-are checked, and every graph is built and run on one batch. Then it trains, evaluates and exports
-as TensorFlow's train_and_evaluate does, and asks the exported model for one answer.
+The file is read, the parameters are checked, and every graph is built and run on one batch before
+the training begins. The training then evaluates and exports like train_and_evaluate of TensorFlow
+and tests the exported model with one request. Contract: docs/dialects/modelmaker.md
 
-Contract: docs/dialects/modelmaker.md
+``functions``: loads and checks the functions and parameters. ``rehearsal``: builds every graph.
+``training``: trains in one process. ``distributed``, ``machines``, ``evaluation``: train on
+several machines, and evaluate beside them.
+``export_check``: tests the exported model. ``diagnostics``: errors of user functions as messages.
 """
 
 import json
@@ -12,14 +15,13 @@ import os
 
 from danlu.errors import Refused
 from danlu_runtime.modelmaker import machines
-from danlu_runtime.modelmaker.check import FUNCTIONS, check
-from danlu_runtime.modelmaker.parameters import parameters_of
+from danlu_runtime.modelmaker.functions import FUNCTIONS, check, parameters_of
 
 __all__ = ["FUNCTIONS", "check", "drive", "main", "parameters_of"]
 
 
 def main(run: str, job: str) -> None:
-    """Be the program: what is refused ends it with a sentence, and no line of ours beside it."""
+    """Run as the program; a refused file or parameter ends it with the message, no traceback."""
     try:
         drive(run, job)
     except Refused as error:
@@ -27,10 +29,10 @@ def main(run: str, job: str) -> None:
 
 
 def drive(run: str, job: str) -> None:
-    """Train with the functions in the file ``run`` as the file ``job`` says.
+    """Train with the functions in the file ``run``, with the settings in the file ``job``.
 
     Raises:
-        Refused: a function is missing or wrong, or a parameter in ``parameters.json`` cannot be.
+        Refused: a function is missing or wrong, or a parameter in ``parameters.json`` is invalid.
     """
     with open(run, "rb") as source:
         check(os.path.basename(run), source.read(), run)

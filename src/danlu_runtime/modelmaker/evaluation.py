@@ -1,8 +1,4 @@
-"""The evaluator of a training on several machines: a process of its own beside the chief.
-
-It reads checkpoints in the directory they are written to, and its end belongs to the chief's: no
-other machine has to see that directory, and what it writes is kept with the chief's outputs.
-"""
+"""The evaluation process beside a training on several machines."""
 
 import os
 import signal
@@ -16,17 +12,26 @@ from typing import Any
 import danlu_runtime
 from danlu.errors import Refused
 from danlu.job.status import Failure
-from danlu.taskdir.box import Box, Launch
+from danlu.messages import get_message
+from danlu.taskdir.exchange_dir import ExchangeDir, Launch
 from danlu_runtime.modelmaker import machines
-from danlu_runtime.notes import say
+from danlu_runtime.reports.notes import say
 
-_OVER = b"over"  # what the evaluator is told at the end of the training
+_OVER = b"over"  # sent to the evaluator at the end of the training
+
+
 _FROM_OUTSIDE = (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
-_AGAIN = 3  # times it is started anew when somebody has killed it
+
+
+_AGAIN = 3  # number of restarts after the evaluator was killed from outside
 
 
 class Evaluation:
-    """The process, seen from the chief."""
+    """The evaluator process, as managed by the chief.
+
+    It runs beside the chief and reads checkpoints in the directory of the chief. No other machine
+    needs that directory, and its files are kept with the chief's outputs.
+    """
 
     def __init__(self, run: str, job: str) -> None:
         self._box = _box(run, job)
@@ -41,27 +46,30 @@ class Evaluation:
         self._clear()
 
     def check(self) -> None:
-        """See that it lives.
+        """Check that the evaluator runs; restart it if it was killed.
 
         Raises:
-            Refused: it failed, and says why.
-            SystemExit: it is killed again and again: so does the chief end, and is tried again.
+            Refused: the evaluator failed; the message has the reason.
+            SystemExit: the evaluator was killed too often. The chief exits with the same signal
+                code and is retried.
         """
         code = self._process.poll()
         if code is None or code == 0:
             return
         if code > 0 or -code not in _FROM_OUTSIDE:
-            raise Refused(f"The evaluation failed: {_described(self._box.failure(), code)}.")
+            raise Refused.from_key(
+                "modelmaker.evaluation_failed", failure=_described(self._box.failure(), code)
+            )
         if not self._left:
-            say(f"the evaluator was ended by signal {-code} once more")
+            say(get_message("modelmaker.evaluator_again", code=-code))
             sys.exit(128 - code)
         self._left -= 1
         self._clear()
-        say(f"the evaluator was ended by signal {-code}, and is started anew")
+        say(get_message("modelmaker.evaluator_restarted", code=-code))
         self._process = self._start()
 
     def finish(self) -> None:
-        """Let it evaluate the last checkpoint, and wait for it. Raises as ``check`` does."""
+        """Evaluate the last checkpoint and wait for the evaluator. Raises like ``check``."""
         while self._process.poll() != 0:
             try:
                 self._process.communicate(_OVER)
@@ -82,18 +90,21 @@ class Evaluation:
             env={
                 **os.environ,
                 "TF_CONFIG": machines.as_evaluator(),
-                "CUDA_VISIBLE_DEVICES": "",  # the chief has taken the memory of its card
+                "CUDA_VISIBLE_DEVICES": "",  # the chief has allocated the memory of its GPU
             },
         )
 
 
 def training_is_over() -> threading.Event:
-    """For the evaluator: return what is set when the chief says so; without a chief it ends."""
+    """Return an event that is set at the end of the training; used by the evaluator.
+
+    The chief sends the end. If the chief is gone, the evaluator exits.
+    """
     over = threading.Event()
 
     def listen() -> None:
         told = b""
-        while more := os.read(0, len(_OVER)):  # Python cannot end while sys.stdin is read
+        while more := os.read(0, len(_OVER)):  # Python cannot exit while sys.stdin is being read
             told += more
         if told != _OVER:
             os._exit(1)  # the chief is gone
@@ -103,21 +114,25 @@ def training_is_over() -> threading.Event:
     return over
 
 
-def _box(run: str, job: str) -> Box:
-    """Return a box for it: it starts as the chief did, and tells its failure apart from that."""
+def _box(run: str, job: str) -> ExchangeDir:
+    """Return an exchange directory for the evaluator, separate from that of the chief.
+
+    The evaluator starts as the chief did, and reports its own failure there.
+    """
     own = os.environ.get("DANLU_BOX", "")
     if own:
-        launch = Box(Path(own)).launch()
+        launch = ExchangeDir(Path(own)).launch()
     else:
         launch = Launch(run, (job,), False, (), os.path.dirname(run), functions=True)
-    box = Box(Path(own or tempfile.mkdtemp(prefix="danlu-")) / "evaluator")
+    box = ExchangeDir(Path(own or tempfile.mkdtemp(prefix="danlu-")) / "evaluator")
     box.write_launch(launch)
     return box
 
 
 def _described(failure: Failure | None, code: int) -> str:
     if failure is None:
-        return f"it ended with {'signal' if code < 0 else 'exit code'} {abs(code)}"
+        key = "modelmaker.ended_signal" if code < 0 else "modelmaker.ended_code"
+        return get_message(key, code=abs(code))
     where: Any = failure.frames[-1] if failure.frames else None
     place = f" ({where.file}:{where.line})" if where else ""
     kind = "" if failure.exception == "SystemExit" else f"{failure.exception}: "

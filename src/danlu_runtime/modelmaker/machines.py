@@ -1,4 +1,4 @@
-"""Several machines: which part this process has in the training, and its share of the data."""
+"""Training on several machines: the role of this process and its part of the data."""
 
 import json
 import os
@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from danlu.errors import Refused
+from danlu.messages import get_message
+from danlu_runtime.tf1.cluster import placing
 
 CHIEF, WORKER, EVALUATOR = "chief", "worker", "evaluator"
 
 
 @dataclass(frozen=True)
 class Part:
-    """What TF_CONFIG says of this process. ``trainers``: the chief and the workers."""
+    """The role of this process from TF_CONFIG; ``trainers`` counts the chief and the workers."""
 
     role: str
     index: int
@@ -23,12 +25,12 @@ class Part:
 
     @property
     def number(self) -> int:
-        """Which of the trainers it is."""
+        """The index among the trainers; the chief is 0."""
         return self.index + 1 if self.role == WORKER else self.index
 
 
 def part() -> Part | None:
-    """Return the part of this process; None where it trains alone."""
+    """Return the role of this process, or None if it trains alone."""
     told = json.loads(os.environ.get("TF_CONFIG") or "{}")
     workers = told.get("cluster", {}).get(WORKER, ())
     if not workers:
@@ -37,26 +39,26 @@ def part() -> Part | None:
 
 
 def as_evaluator() -> str:
-    """Return the TF_CONFIG of the process that evaluates beside this one."""
+    """Return the TF_CONFIG of the evaluator process that runs beside this one."""
     told = json.loads(os.environ["TF_CONFIG"])
     return json.dumps({**told, "task": {"type": EVALUATOR, "index": 0}})
 
 
 def on_cards(input_fn: Callable[[], Any], cards: int) -> Callable[[], Any]:
-    """Return a function for several cards of one process, among which TensorFlow shares batches."""
-    return lambda: _dataset(input_fn(), f"{cards} cards")
+    """Return an input function for several GPUs of one process; TensorFlow distributes batches."""
+    return lambda: _dataset(input_fn(), get_message("modelmaker.gpus", count=cards))
 
 
 def share(input_fn: Callable[[], Any], mine: Part) -> Callable[[], Any]:
-    """Return a function that gives this machine its batches of the training data.
+    """Return an input function that gives this machine its part of the training batches.
 
-    All of them shuffle by one seed, another one for each run, so that together they go through
-    the data once and it ends for all of them.
+    All machines shuffle with one seed, which is different for each run. Together they read the data
+    once, and it ends for all of them.
     """
 
     def shared() -> Any:
         with _common_seed():
-            found = _dataset(input_fn(), f"{mine.trainers} machines")
+            found = _dataset(input_fn(), get_message("modelmaker.machines", count=mine.trainers))
         return found.shard(mine.trainers, mine.number).prefetch(1)
 
     return shared
@@ -64,12 +66,12 @@ def share(input_fn: Callable[[], Any], mine: Part) -> Callable[[], Any]:
 
 @contextmanager
 def _common_seed() -> Iterator[None]:
-    """Give the operations of the data a seed, where the user has set none."""
+    """Set a seed for the data operations if the user has set none."""
     import tensorflow as tf
 
     graph = tf.get_default_graph()
     if graph.seed is None:
-        cluster = json.loads(os.environ["TF_CONFIG"])["cluster"]  # its ports are chosen anew
+        cluster = json.loads(os.environ["TF_CONFIG"])["cluster"]  # its ports differ in each run
         graph.seed = zlib.crc32(json.dumps(cluster, sort_keys=True).encode())
         yield
         graph.seed = None
@@ -83,8 +85,19 @@ def _dataset(found: Any, among: str) -> Any:
     if isinstance(found, tf.data.Dataset | tf.compat.v2.data.Dataset):
         return found
     pair = isinstance(found, tuple | list) and len(found) == 2
-    raise Refused(
-        f"train_input_fn returned {'a pair (features, labels)' if pair else type(found).__name__}, "
-        f"which cannot be shared among {among}.",
-        hint="Return a tf.data.Dataset: each of them takes its own batches.",
-    )
+    kind = "(features, labels)" if pair else type(found).__name__
+    raise Refused.from_key("modelmaker.not_shareable", kind=kind, among=among)
+
+
+def with_files_here(config: Any) -> Any:
+    """Return a configuration in which this process reads and writes its checkpoints itself.
+
+    Not all file operations of an Estimator's graph are created by a saver.
+    """
+    if not config.cluster_spec:
+        return config
+    from tensorflow_estimator.python.estimator import estimator
+
+    usual: Callable[[Any], str] = estimator._get_replica_device_setter(config)
+    here = f"/job:{config.task_type}/task:{config.task_id}/device:CPU:0"
+    return config.replace(device_fn=placing(here, usual))

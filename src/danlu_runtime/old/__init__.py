@@ -1,8 +1,15 @@
-"""Names that other libraries and Python itself have lost: who puts them back, and when.
+"""Restores names that other libraries and Python have removed.
 
-``AFTER``: called with the module once it has been imported. ``SERVED``: modules that are gone,
-and what is imported in their place; the real one is taken where it is there. ``PYTHON2``: the
-same for the user's own files alone, since libraries try these names to learn their Python.
+``AFTER``: functions called with a module after it was imported. ``SERVED``: removed modules and
+what is imported instead, if the real one is not installed. ``PYTHON2``: the same for the user's
+own files only, because libraries test these names to detect Python 2.
+
+``names``: helpers for all. ``distutils``, ``python2``: whole removed modules.
+``numpy_names``, ``numpy_arguments``, ``pandas_names``, ``scipy_names``, ``scipy_misc``.
+``sklearn_names``, ``sklearn_arguments``, ``sklearn_assignment``, ``sklearn_cross_validation``.
+``matplotlib_names``, ``pillow_names``, ``cv2_names``, ``cv2_coordinates`` (OpenCV).
+``stdlib``, ``stdlib_arguments``, ``stdlib_functions``, ``unittest_names``, ``ssl_names``.
+``cgi_names``, ``imp_names``, ``image_kind``: the modules cgi, imp and imghdr.
 """
 
 from __future__ import annotations
@@ -14,14 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _STDLIB = (
-    *("base64", "cgi", "collections", "fractions", "inspect", "locale", "operator", "platform"),
-    *("time", "itertools", "os", "string", "sys", "types", "urllib"),
+    *("base64", "cgi", "collections", "fractions", "importlib", "inspect", "locale", "operator"),
+    *("platform", "ssl", "time", "itertools", "os", "string", "sys", "types", "unittest", "urllib"),
 )
-_ARGUMENTS = ("json", "random", "threading")
+_ARGUMENTS = ("configparser", "json", "random", "threading", "typing")
 AFTER: dict[str, str] = {
     **{name: "danlu_runtime.old.stdlib:restore" for name in _STDLIB},
     **{name: f"danlu_runtime.old.stdlib_arguments:restore_{name}" for name in _ARGUMENTS},
     "cv2": "danlu_runtime.old.cv2_names:restore",
+    "html.parser": "danlu_runtime.old.stdlib_arguments:restore_html_parser",
     "matplotlib": "danlu_runtime.old.matplotlib_names:restore",
     "matplotlib.cm": "danlu_runtime.old.matplotlib_names:restore_cm",
     "matplotlib.pyplot": "danlu_runtime.old.matplotlib_names:restore_pyplot",
@@ -43,6 +51,7 @@ AFTER: dict[str, str] = {
     "sklearn.linear_model": "danlu_runtime.old.sklearn_names:restore_linear_model",
     "sklearn.metrics": "danlu_runtime.old.sklearn_names:restore_metrics",
     "sklearn.preprocessing": "danlu_runtime.old.sklearn_names:restore_preprocessing",
+    "unittest.case": "danlu_runtime.old.unittest_names:restore_case",
 }
 _DISTUTILS = ("version", "util", "dir_util", "spawn", "file_util")
 SERVED: dict[str, str] = {
@@ -99,7 +108,7 @@ PYTHON2: dict[str, str] = {
 
 
 def amend_loaded(after: Mapping[str, str] = AFTER) -> None:
-    """Put names back into the modules that Python itself has loaded before any import hook."""
+    """Restore names in modules that Python itself loaded before any import hook."""
     for name in (*_STDLIB, *_ARGUMENTS):
         if name in sys.modules and name in after:
             module, _, function = after[name].partition(":")

@@ -1,15 +1,16 @@
-"""Coordinates that are no whole numbers: OpenCV 2 and 3 cut them off, 4 and 5 refuse them."""
+"""Truncates fractional coordinates: OpenCV 2 and 3 truncated them, 4 and 5 reject them."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, SupportsInt, cast
 
+from danlu.messages import get_message
 from danlu_runtime.old.names import called_by_own_code, mapped
 
-# function -> arguments that are points, sizes or lengths in pixels, by place and name
+# function -> arguments that are points, sizes or lengths in pixels, by position and name
 _WHOLE: dict[str, dict[int, str]] = {
     "arrowedLine": {1: "pt1", 2: "pt2", 4: "thickness"},
     "circle": {1: "center", 2: "radius", 4: "thickness"},
@@ -44,23 +45,21 @@ def _cutting(
             if is_same or not called_by_own_code():
                 raise
         value = real(*cut, **named)
-        mapped(
-            f"cv2.{name}: coordinates that are no whole numbers were cut off, as before OpenCV 4"
-        )
+        mapped(get_message("old.cv2_coordinates", name=name))
         return value
 
     return call
 
 
 def _whole(value: Any) -> Any:
-    """Return the value with its fractions cut off; the very same where it has none to cut."""
+    """Return the value with fractions truncated; the same object if there are none."""
     if isinstance(value, Real):
-        return value if isinstance(value, int) else int(value)
+        return value if isinstance(value, int) else int(cast("SupportsInt", value))
     try:
         items = list(value)
     except TypeError:
         return value
     if not all(isinstance(one, Real) for one in items):
-        return value  # a box of OpenCV's: (center, size, angle), whose fractions count
+        return value  # an OpenCV box (center, size, angle), which may have fractions
     is_whole = all(isinstance(one, int) for one in items)
     return value if is_whole else tuple(int(one) for one in items)

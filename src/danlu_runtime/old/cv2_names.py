@@ -1,4 +1,4 @@
-"""Constants of OpenCV 2.4 under their names of today."""
+"""Constants of OpenCV 2.4 and their current names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``imghdr``, which left Python with 3.13: the kind of an image by its first bytes."""
+"""``imghdr``, removed in Python 3.13: the type of an image by its first bytes."""
 
 from typing import Any
 

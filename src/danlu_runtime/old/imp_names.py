@@ -1,4 +1,4 @@
-"""``imp``, which left Python with 3.12: what scripts loaded their settings and models with."""
+"""``imp``, removed in Python 3.12, with which scripts loaded settings and models."""
 
 import importlib
 import importlib.machinery
@@ -17,9 +17,9 @@ def new_module(name: str) -> ModuleType:
 
 
 def load_source(name: str, pathname: str, file: Any = None) -> ModuleType:
-    """Load a file as a module of the given name; a file of the user's is repaired as any other."""
-    from danlu_runtime import own_code
+    """Load a file as a module of the given name; a user's file is repaired if needed."""
     from danlu_runtime.repair.loader import CodeLoader
+    from danlu_runtime.start import own_code
 
     kind = CodeLoader if own_code.contains(pathname) else importlib.machinery.SourceFileLoader
     spec = importlib.util.spec_from_file_location(name, pathname, loader=kind(name, pathname))
@@ -80,7 +80,7 @@ def lock_held() -> bool:
 
 
 def acquire_lock() -> None:
-    """Do nothing: each module has a lock of its own since Python 3.3."""
+    """Do nothing; each module has its own lock since Python 3.3."""
 
 
 release_lock = acquire_lock

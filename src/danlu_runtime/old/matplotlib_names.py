@@ -1,4 +1,4 @@
-"""Matplotlib in a process without a display, and what it had before 3."""
+"""Matplotlib in a process without a display, and its names before version 3."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import functools
 import os
 from typing import Any
 
-from danlu_runtime.old.names import mapped, put_back
+from danlu.messages import get_message
+from danlu_runtime.old.names import mapped, put_back, read_as
 
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 _WINDOWS = ("gtk", "qt", "tk", "wx", "macosx", "nbagg", "webagg")
 
 
 def restore(matplotlib: Any) -> None:
-    """Draw to files where there is no display, whatever backend a script asks for."""
+    """Draw to files if there is no display, whatever backend a script selects."""
     real = matplotlib.use
 
     def use(backend: str, *args: Any, **options: Any) -> None:
         if _needs_display(backend):
-            mapped(f"matplotlib.use({backend!r}) read as 'Agg': a job has no display")
+            mapped(get_message("old.matplotlib_backend", backend=backend))
             backend = "Agg"
-        options.pop("warn", None)  # gone since matplotlib 3.3
+        options.pop("warn", None)  # removed in matplotlib 3.3
         real(backend, *args, **options)
 
     matplotlib.use = use
@@ -48,12 +49,12 @@ def restore_pyplot(plt: Any) -> None:
 
 
 def _add_window_title(canvas: Any) -> None:
-    """``canvas.set_window_title`` is the manager's since matplotlib 3.6."""
+    """Add ``canvas.set_window_title``, a method of the manager since matplotlib 3.6."""
     if hasattr(canvas, "set_window_title"):
         return
 
     def set_window_title(self: Any, title: str) -> None:
-        mapped("canvas.set_window_title read as canvas.manager.set_window_title")
+        mapped(read_as("canvas.set_window_title", "canvas.manager.set_window_title"))
         if self.manager is not None:
             self.manager.set_window_title(title)
 
@@ -61,7 +62,7 @@ def _add_window_title(canvas: Any) -> None:
 
 
 def restore_style(style: Any) -> None:
-    """The styles of seaborn carry its version since matplotlib 3.6."""
+    """Accept seaborn styles without a version, which their names have since matplotlib 3.6."""
     real = style.use
 
     @functools.wraps(real)
@@ -69,7 +70,7 @@ def restore_style(style: Any) -> None:
         many = isinstance(chosen, list | tuple)
         real([_style(style, one) for one in chosen] if many else _style(style, chosen))
 
-    style.use = use  # style.context calls it by its name in the module
+    style.use = use  # style.context calls it through the module
 
 
 def _style(style: Any, name: Any) -> Any:
@@ -78,7 +79,7 @@ def _style(style: Any, name: Any) -> Any:
     now = f"seaborn-v0_8{name.removeprefix('seaborn')}"
     if now not in style.library:
         return name
-    mapped(f"matplotlib style {name!r} read as {now!r}")
+    mapped(get_message("old.matplotlib_style", name=name, now=now))
     return now
 
 
@@ -95,18 +96,18 @@ def restore_cm(cm: Any) -> None:
 
 
 def _hold(*args: Any) -> None:
-    """Do nothing: plots are held since matplotlib 3.0."""
+    """Do nothing; plots are always held since matplotlib 3.0."""
     if args and args[-1] is False:
-        mapped("plt.hold(False) is not possible any more: call plt.cla() before the next plot")
+        mapped(get_message("old.matplotlib_hold"))
 
 
 def _renamed(real: Any, old: str, new: str) -> Any:
-    """Return a function that takes an argument under its old name too."""
+    """Return a function that also takes an argument by its old name."""
 
     @functools.wraps(real)
     def call(*args: Any, **options: Any) -> Any:
         if old in options:
-            mapped(f"{real.__name__}({old}=…) read as {real.__name__}({new}=…)")
+            mapped(read_as(f"{real.__name__}({old}=…)", f"{real.__name__}({new}=…)"))
             options[new] = options.pop(old)
         return real(*args, **options)
 
@@ -117,7 +118,7 @@ def _gca(real: Any) -> Any:
     def gca(self: Any, **options: Any) -> Any:
         if not options:
             return real(self)
-        mapped("figure.gca(projection=…) read as figure.add_subplot(projection=…)")
+        mapped(read_as("figure.gca(projection=…)", "figure.add_subplot(projection=…)"))
         return self.add_subplot(**options)
 
     return gca

@@ -1,10 +1,12 @@
-"""Puts names back into a module, found when a script asks for them and not before."""
+"""Restores removed names of a module, created when a script uses them."""
 
 from __future__ import annotations
 
 import sys
 
-from danlu_runtime import notes, own_code
+from danlu.messages import get_message
+from danlu_runtime.reports import notes
+from danlu_runtime.start import own_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,16 +14,16 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
     from typing import Any
 
-PUT_BACK: dict[str, set[str]] = {}  # names by module, for who wants to know beforehand
+PUT_BACK: dict[str, set[str]] = {}  # restored names by module, for checks before a run
 
 
 def put_back(
     module: ModuleType, names: Mapping[str, Callable[[], Any]], *, own_only: bool = False
 ) -> None:
-    """Let ``module.name`` give what its function returns, where the module has no such name.
+    """Make ``module.name`` return the result of its function if the module has no such name.
 
-    ``own_only``: for the user's files alone. Libraries ask Python itself for its old names to
-    find out which Python they run on.
+    With ``own_only`` this applies to the user's files alone, because libraries use Python's old
+    names to detect its version.
     """
     before = module.__dict__.get("__getattr__")
     PUT_BACK.setdefault(module.__name__, set()).update(names)
@@ -39,11 +41,11 @@ def put_back(
             setattr(module, name, value)
         return value
 
-    module.__getattr__ = find  # type: ignore[method-assign]
+    module.__dict__["__getattr__"] = find
 
 
 def asking_frame() -> FrameType:
-    """Return the frame that asked: neither ours nor that of Python's importer."""
+    """Return the frame that uses a name: neither the runtime's nor Python's importer."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -58,15 +60,15 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def called_by_own_code() -> bool:
-    """Tell whether the function that asks was called from a file of the user's, directly."""
+    """Return True if the calling function was called directly from a user's file."""
     return own_code.contains(asking_frame().f_code.co_filename)
 
 
 def told(name: str, value: Any, kind: str = "mapped") -> None:
-    """Note a name that was found elsewhere, at the user's line."""
+    """Write a note about a name that was found elsewhere, with the user's line."""
     file, line = notes.caller()
     if file:
-        notes.note(kind, f"{name} read as {_shown(value)}", file, line)
+        notes.note(kind, read_as(name, _shown(value)), file, line)
 
 
 def _shown(value: Any) -> str:
@@ -79,21 +81,26 @@ def _shown(value: Any) -> str:
 
 
 def mapped(text: str) -> None:
-    """Note something that was read otherwise, at the user's line."""
+    """Write a note about something interpreted differently, with the user's line."""
     file, line = notes.caller()
     if file:
         notes.note("mapped", text, file, line)
 
 
-def refusing(name: str, sentence: str) -> Callable[[], Any]:
-    """Return a maker of a function that says why it is gone when it is called."""
+def read_as(old: str, new: str) -> str:
+    """Return the text of a note that ``old`` was read as ``new``."""
+    return get_message("repair.read_as", old=old, new=new)
+
+
+def refusing(name: str, key: str) -> Callable[[], Any]:
+    """Return a factory of a function that raises Unsupported with the message ``key``."""
 
     def make() -> Any:
         def gone(*args: Any, **kwargs: Any) -> Any:
             from danlu.errors import Unsupported
 
-            notes.note("gone", sentence, *notes.caller())
-            raise Unsupported(sentence)
+            notes.note("gone", get_message(key), *notes.caller())
+            raise Unsupported.from_key(key)
 
         gone.__name__ = gone.__qualname__ = name
         return gone

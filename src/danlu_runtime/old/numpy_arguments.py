@@ -1,4 +1,4 @@
-"""Arguments numpy took before 1.18 and 2.0: iterators to stack, a count that is a float."""
+"""Arguments that numpy accepted before 1.18 and 2.0: iterators to stack, a float count."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from danlu_runtime.old.names import mapped
+from danlu.messages import get_message
+from danlu_runtime.old.names import mapped, read_as
 
 _STACKS = ("vstack", "hstack", "dstack", "column_stack", "stack")
 
@@ -18,12 +19,12 @@ def accept(np: Any) -> None:
 
 
 def _stacking(real: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Generators and ``map`` objects are refused since numpy 1.24."""
+    """Accept generators and ``map`` objects, which numpy rejects since 1.24."""
 
     @functools.wraps(real)
     def stack(*args: Any, **options: Any) -> Any:
         if args and isinstance(args[0], Iterator):
-            mapped(f"np.{name} of an iterator read as np.{name} of a list")
+            mapped(get_message("old.numpy_iterator", name=name))
             args = (list(args[0]), *args[1:])
         return real(*args, **options)
 
@@ -31,12 +32,12 @@ def _stacking(real: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _counting(real: Callable[..., Any]) -> Callable[..., Any]:
-    """``num`` is a whole number since numpy 1.18; a float was cut off before."""
+    """Accept a float ``num`` and truncate it; numpy requires an integer since 1.18."""
 
     @functools.wraps(real)
     def linspace(start: Any, stop: Any, num: Any = 50, *args: Any, **options: Any) -> Any:
         if isinstance(num, float):
-            mapped(f"np.linspace(num={num!s}) read as num={int(num)}")
+            mapped(read_as(f"np.linspace(num={num!s})", f"num={int(num)}"))
             num = int(num)
         return real(start, stop, num, *args, **options)
 
@@ -44,7 +45,7 @@ def _counting(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Cast(dict[Any, Callable[[Any], Any]]):
-    """``np.cast[kind](values)``, which left numpy with 2.0; any kind is found when it is asked."""
+    """``np.cast[kind](values)``, removed in numpy 2.0; entries are created on use."""
 
     def __init__(self, np: Any) -> None:
         super().__init__()

@@ -1,19 +1,19 @@
-"""Names and ways numpy had before 1.20, and lost by 2.4.
+"""Names and behaviour that numpy had before 1.20 and removed by 2.4.
 
-``np.load``: until 1.16.3 pickled objects were read without being asked for, and scripts of that
-time rely on it. They are read so for the user's own files, since the script that names the data
-can run code as well; every such read is noted.
+Until 1.16.3 ``np.load`` read pickled objects by default, and scripts of that time depend on it. The
+user's own files get this behaviour, because a script that names the data can run code anyway. Every
+such read is noted.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
-from types import ModuleType
 from typing import Any
 
+from danlu.messages import get_message
 from danlu_runtime.old import numpy_arguments
-from danlu_runtime.old.names import called_by_own_code, mapped, put_back
+from danlu_runtime.old.names import called_by_own_code, mapped, put_back, read_as
 
 _BUILTIN = {"float": float, "int": int, "object": object, "str": str, "complex": complex,
             "unicode": str}  # fmt: skip
@@ -91,13 +91,13 @@ def _functions(np: Any) -> dict[str, Any]:
 
 
 def _take_newshape(np: Any) -> None:
-    """``np.reshape(a, newshape=…)``: the argument is ``shape`` since numpy 2.1."""
+    """Accept ``np.reshape(a, newshape=…)``; the argument is ``shape`` since numpy 2.1."""
     real = np.reshape
 
     @functools.wraps(real)
     def reshape(*args: Any, **options: Any) -> Any:
         if "newshape" in options:
-            mapped("np.reshape(newshape=…) read as np.reshape(shape=…)")
+            mapped(read_as("np.reshape(newshape=…)", "np.reshape(shape=…)"))
             options["shape"] = options.pop("newshape")
         return real(*args, **options)
 
@@ -105,7 +105,7 @@ def _take_newshape(np: Any) -> None:
 
 
 def _take_ragged(np: Any) -> None:
-    """Rows of different lengths make an array of objects in the user's files, as before 1.24."""
+    """Create object arrays from rows of different lengths in the user's files, as before 1.24."""
     for name in ("array", "asarray"):
         setattr(np, name, _ragged(getattr(np, name), name))
 
@@ -123,8 +123,8 @@ def _ragged(real: Any, name: str) -> Any:
             try:
                 value = real(*args, **options)
             except ValueError:
-                raise error from None  # numpy before 1.24 refused these as well
-        mapped(f"np.{name} of rows of different lengths: an array of objects, as before numpy 1.24")
+                raise error from None  # numpy before 1.24 rejected these as well
+        mapped(get_message("old.numpy_ragged", name=name))
         return value
 
     return make
@@ -146,18 +146,18 @@ def _load_objects(np: Any) -> None:
             if start is not None:
                 file.seek(start)
             value = real(file, mmap_mode, allow_pickle=True, **_encoding(options))
-            mapped("np.load read pickled objects, as before numpy 1.16.3")
+            mapped(get_message("old.numpy_pickle"))
         else:
             if isinstance(value, np.lib.npyio.NpzFile) and _has_objects(np, value):
                 value.allow_pickle = True
-                mapped("np.load read pickled objects, as before numpy 1.16.3")
+                mapped(get_message("old.numpy_pickle"))
         return value
 
     np.load = load
 
 
 def _encoding(options: dict[str, Any]) -> dict[str, Any]:
-    """Strings of a pickle of Python 2 are Latin 1 where nothing else is said."""
+    """Return the options with Latin-1 as the default encoding of Python 2 strings."""
     return {"encoding": "latin1", **options}
 
 
@@ -170,10 +170,5 @@ def _has_objects(np: Any, archive: Any) -> bool:
                 if reader(member)[2].hasobject:
                     return True
             except (AttributeError, ValueError):
-                continue  # no array
+                continue  # not an array
     return False
-
-
-def module_names(np: ModuleType) -> list[str]:
-    """Return every name that ``restore`` puts back."""
-    return sorted({*_BUILTIN, *_RENAMED, *_functions(np), "cast"})

@@ -1,4 +1,4 @@
-"""What pandas had before 1.0 and 2.0: ``DataFrame.append``, ``.ix``, ``as_matrix`` and others."""
+"""Names of pandas before 1.0 and 2.0: ``DataFrame.append``, ``.ix``, ``as_matrix`` and others."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from danlu_runtime.old.names import mapped, put_back, refusing
+from danlu.messages import get_message
+from danlu_runtime.old.names import mapped, put_back, read_as, refusing
 
-_PANEL = "pandas.Panel left pandas with 0.25; use a DataFrame with a MultiIndex, or a numpy array."
+_PANEL = "pandas.panel"
 
 
 def restore(pd: Any) -> None:
@@ -53,7 +54,10 @@ def _methods(pd: Any) -> None:
 
 
 def _add_from_csv(pd: Any) -> None:
-    """``from_csv`` left pandas with 1.0: the first column is the index, of dates if it can be."""
+    """Add ``from_csv``, removed in pandas 1.0.
+
+    The first column is the index, with dates if possible.
+    """
     from_csv = functools.partial(_from_csv, pd)
     if not hasattr(pd.DataFrame, "from_csv"):
         pd.DataFrame.from_csv = staticmethod(functools.partial(from_csv, "DataFrame"))
@@ -71,7 +75,7 @@ def _from_csv(
     parse_dates: bool = True,
     encoding: str | None = None,
 ) -> Any:
-    mapped(f"pandas {kind}.from_csv read as pd.read_csv")
+    mapped(read_as(f"pandas {kind}.from_csv", "pd.read_csv"))
     chosen = {"sep": sep, "parse_dates": parse_dates, "header": header, "index_col": index_col}
     table = pd.read_csv(path, encoding=encoding, **chosen)
     return table.iloc[:, 0] if kind == "Series" else table
@@ -82,7 +86,7 @@ def _add(kind: Any, name: str, function: Callable[..., Any], now: str) -> None:
         return
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        mapped(f"pandas {kind.__name__}.{name} read as {now}")
+        mapped(read_as(f"pandas {kind.__name__}.{name}", f"{now}"))
         return function(self, *args, **options)
 
     method.__name__ = name
@@ -97,7 +101,7 @@ def _append(
     verify_integrity: bool = False,
     sort: bool = False,
 ) -> Any:
-    """Return both, one below the other; a Series or dict is a row of a frame."""
+    """Return both tables, one below the other; a Series or dict is a row of a frame."""
     if isinstance(self, pd.DataFrame):
         if isinstance(other, dict):
             if not ignore_index:
@@ -134,14 +138,14 @@ def _add_ix(kind: Any) -> None:
         return
 
     def ix(self: Any) -> _Ix:
-        mapped(f"pandas {kind.__name__}.ix read as loc or iloc")
+        mapped(get_message("old.pandas_ix", name__=kind.__name__))
         return _Ix(self)
 
     kind.ix = property(ix)
 
 
 class _Ix:
-    """Labels first; whole numbers are positions where the labels are no numbers."""
+    """Indexer by labels; integers are positions if the labels are not integers."""
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -181,13 +185,13 @@ def _reader(real: Callable[..., Any], name: str) -> Callable[..., Any]:
         errors, warns = options.pop("error_bad_lines", None), options.pop("warn_bad_lines", True)
         if errors is not None:
             options["on_bad_lines"] = "error" if errors else "warn" if warns else "skip"
-            mapped(f"pandas {name}(error_bad_lines=…) read as on_bad_lines=…")
+            mapped(read_as(f"pandas {name}(error_bad_lines=…)", "on_bad_lines=…"))
         if options.pop("delim_whitespace", False):
             options["sep"] = r"\s+"
-            mapped(f"pandas {name}(delim_whitespace=True) read as sep='\\s+'")
+            mapped(read_as(f"pandas {name}(delim_whitespace=True)", "sep='\\s+'"))
         for gone in ("mangle_dupe_cols", "tupleize_cols", "as_recarray", "compact_ints"):
             if gone in options and not options.pop(gone):
-                mapped(f"pandas {name}({gone}=False) read without it")
+                mapped(get_message("old.pandas_without", name=name, gone=gone))
         table = real(*args, **options)
         return table.squeeze("columns") if squeeze else table
 

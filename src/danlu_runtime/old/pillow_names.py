@@ -1,10 +1,10 @@
-"""Constants and methods Pillow lost with 10: ``Image.ANTIALIAS``, ``draw.textsize``."""
+"""Constants and methods removed in Pillow 10: ``Image.ANTIALIAS``, ``draw.textsize``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from danlu_runtime.old.names import mapped, put_back
+from danlu_runtime.old.names import mapped, put_back, read_as
 
 _FILTERS = {"ANTIALIAS": "LANCZOS", "LINEAR": "BILINEAR", "CUBIC": "BICUBIC"}
 
@@ -26,7 +26,7 @@ def restore_draw(module: Any) -> None:
         return
 
     def textsize(self: Any, text: str, font: Any = None, **options: Any) -> tuple[int, int]:
-        mapped("ImageDraw.textsize read as textbbox")
+        mapped(read_as("ImageDraw.textsize", "textbbox"))
         left, top, right, bottom = self.textbbox((0, 0), text, font=font, **options)
         return int(right - left), int(bottom - top)
 
@@ -35,7 +35,7 @@ def restore_draw(module: Any) -> None:
 
 def restore_font(module: Any) -> None:
     def getsize(self: Any, text: str, *args: Any, **options: Any) -> tuple[int, int]:
-        mapped("ImageFont.getsize read as getbbox")
+        mapped(read_as("ImageFont.getsize", "getbbox"))
         *_, right, bottom = self.getbbox(text, *args, **options)
         return int(right), int(bottom)
 

@@ -1,4 +1,4 @@
-"""``scipy.misc`` as of SciPy 1.1: images by Pillow, the rest by the modules that have it now."""
+"""``scipy.misc`` of SciPy 1.1: images by Pillow, the rest from its current modules."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +13,13 @@ __all__ = [
     "imsave", "imshow", "logsumexp", "toimage",
 ]  # fmt: skip
 
-_RESAMPLING = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
+_RESAMPLING = {
+    "nearest": Image.Resampling.NEAREST,
+    "lanczos": Image.Resampling.LANCZOS,
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+    "cubic": Image.Resampling.BICUBIC,
+}
 _FILTERS = ("blur", "contour", "detail", "edge_enhance", "edge_enhance_more", "emboss",
             "find_edges", "smooth", "smooth_more", "sharpen")  # fmt: skip
 
@@ -29,7 +35,7 @@ def imsave(name: Any, arr: Any, format: str | None = None) -> None:
 
 
 def fromimage(im: Image.Image, flatten: bool = False, mode: str | None = None) -> Any:
-    """Return the pixels; ``flatten`` gives one grey layer of floats."""
+    """Return the pixels; with ``flatten`` as one grey layer of floats."""
     if not isinstance(im, Image.Image):
         raise TypeError(f"Input is not a PIL image, got {type(im).__name__}.")
     if mode is not None:
@@ -46,7 +52,7 @@ def fromimage(im: Image.Image, flatten: bool = False, mode: str | None = None) -
 def bytescale(
     data: Any, cmin: float | None = None, cmax: float | None = None, high: int = 255, low: int = 0
 ) -> Any:
-    """Return the data as bytes from ``low`` to ``high``; bytes are returned as they are."""
+    """Return the data scaled to bytes from ``low`` to ``high``; bytes are returned unchanged."""
     if data.dtype == np.uint8:
         return data
     if high > 255 or low < 0 or high < low:
@@ -69,7 +75,7 @@ def toimage(
     mode: str | None = None,
     channel_axis: int | None = None,
 ) -> Image.Image:
-    """Return an image of the array, its values scaled to bytes from smallest to largest."""
+    """Return an image of the array; its values are scaled to bytes from smallest to largest."""
     data = np.asarray(arr)
     if np.iscomplexobj(data):
         raise ValueError("Cannot convert a complex-valued array.")
@@ -123,12 +129,12 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = N
     """Resize to a percentage (int), a fraction (float) or (rows, columns)."""
     image = toimage(arr, mode=mode)
     if isinstance(size, int | np.integer):
-        wanted = tuple(int(side * (size / 100.0)) for side in image.size)
+        width, height = (int(side * (size / 100.0)) for side in image.size)
     elif isinstance(size, float | np.floating):
-        wanted = tuple(int(side * size) for side in image.size)
+        width, height = (int(side * size) for side in image.size)
     else:
-        wanted = (int(size[1]), int(size[0]))
-    return fromimage(image.resize(wanted, resample=_RESAMPLING[interp]))
+        width, height = int(size[1]), int(size[0])
+    return fromimage(image.resize((width, height), resample=_RESAMPLING[interp]))
 
 
 def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> Any:
@@ -144,9 +150,7 @@ def imfilter(arr: Any, ftype: str) -> Any:
 def imshow(arr: Any) -> None:
     from danlu.errors import Unsupported
 
-    raise Unsupported(
-        "scipy.misc.imshow opens a window, and a job has none; write imsave(name, arr)."
-    )
+    raise Unsupported.from_key("old.scipy_imshow")
 
 
 def face(gray: bool = False) -> Any:
@@ -165,10 +169,7 @@ def _picture(name: str, **options: Any) -> Any:
 
         return getattr(datasets, name)(**options)
     except (ImportError, OSError) as error:
-        raise Unsupported(
-            f"scipy.misc.{name} is fetched from the network by scipy.datasets now, with the "
-            f"package pooch ({error}); put the picture beside the script and read it."
-        ) from error
+        raise Unsupported.from_key("old.scipy_datasets", name=name, error=error) from error
 
 
 def central_diff_weights(Np: int, ndiv: int = 1) -> Any:
@@ -191,7 +192,7 @@ def derivative(
 
 
 def restore(module: Any) -> None:
-    """Put the functions into the empty ``scipy.misc`` of today."""
+    """Add the functions to the current, empty ``scipy.misc``."""
     from danlu_runtime.old.names import put_back
 
     def maker(name: str) -> Callable[[], Any]:

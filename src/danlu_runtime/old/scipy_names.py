@@ -1,4 +1,4 @@
-"""Names SciPy had until 1.11: numpy's at its top, windows in ``signal``, ``simps`` and others."""
+"""Names of SciPy until 1.11: numpy's functions, windows in ``signal``, ``simps`` and others."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from danlu.messages import get_message
 from danlu_runtime.old.names import mapped, put_back
 
-# SciPy took these from numpy's emath: they answer negative numbers with complex ones.
+# SciPy took these from numpy.emath, which returns complex results for negative numbers.
 _COMPLEX = ("sqrt", "log", "log2", "logn", "log10", "power", "arccos", "arcsin", "arctanh")
 
 
 def restore(scipy: Any) -> None:
     import numpy as np
 
-    # linalg, fft and others are modules of SciPy's own, listed but not yet loaded.
+    # linalg, fft and others are SciPy's own modules, listed but not loaded yet.
     kept = {*dir(scipy), *getattr(scipy, "__all__", ())}
     names: dict[str, Callable[[], Any]] = {
         name: functools.partial(getattr, np, name) for name in np.__all__ if name not in kept
@@ -28,7 +29,7 @@ def restore(scipy: Any) -> None:
 def restore_integrate(integrate: Any) -> None:
     def simps(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1, even: str = "") -> Any:
         if even:
-            mapped(f"scipy.integrate.simps(even={even!r}) read without it")
+            mapped(get_message("old.scipy_simps", even=even))
         return integrate.simpson(y, x=x, dx=dx, axis=axis)
 
     put_back(

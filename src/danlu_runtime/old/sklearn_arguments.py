@@ -1,4 +1,4 @@
-"""Arguments scikit-learn's classes took before 0.22 to 1.4, read as they were meant."""
+"""Arguments that scikit-learn classes accepted before 0.22 to 1.4."""
 
 from __future__ import annotations
 
@@ -7,52 +7,56 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from danlu_runtime.old.names import mapped
+from danlu.messages import get_message
+from danlu_runtime.old.names import mapped, read_as
 
 _Change = Callable[[tuple[Any, ...], dict[str, Any]], None]
 _GONE_FROM_KMEANS = ("n_jobs", "precompute_distances")
 
 
 def accept_sparse(encoder: Any) -> None:
-    """``OneHotEncoder(sparse=…)`` is ``sparse_output`` since scikit-learn 1.2."""
+    """Accept ``OneHotEncoder(sparse=…)``, which is ``sparse_output`` since scikit-learn 1.2."""
     if "sparse" in inspect.signature(encoder).parameters:
         return
 
     def change(args: tuple[Any, ...], options: dict[str, Any]) -> None:
         if "sparse" in options:
-            mapped("OneHotEncoder(sparse=…) read as OneHotEncoder(sparse_output=…)")
+            mapped(read_as("OneHotEncoder(sparse=…)", "OneHotEncoder(sparse_output=…)"))
             options["sparse_output"] = options.pop("sparse")
 
     _before_init(encoder, change)
 
 
 def accept_l1(regression: Any) -> None:
-    """The solver was liblinear, which knows l1, until scikit-learn 0.22 made it lbfgs."""
+    """Use liblinear for an l1 penalty.
+
+    It was the default solver until scikit-learn 0.22. The new default, lbfgs, does not support l1.
+    """
 
     def change(args: tuple[Any, ...], options: dict[str, Any]) -> None:
         penalty = args[0] if args else options.get("penalty")
         if penalty == "l1" and "solver" not in options:
-            mapped("LogisticRegression(penalty='l1') read with solver='liblinear'")
+            mapped(get_message("old.sklearn_l1"))
             options["solver"] = "liblinear"
 
     _before_init(regression, change)
 
 
 def drop_jobs(kmeans: Any) -> None:
-    """``KMeans(n_jobs=…)`` left scikit-learn with 1.0: it uses the cores there are."""
+    """Ignore ``KMeans(n_jobs=…)``, removed in scikit-learn 1.0, which uses all cores."""
     taken = inspect.signature(kmeans).parameters
 
     def change(args: tuple[Any, ...], options: dict[str, Any]) -> None:
         for name in _GONE_FROM_KMEANS:
             if name in options and name not in taken:
-                mapped(f"KMeans({name}=…) read without it")
+                mapped(get_message("old.sklearn_kmeans", name=name))
                 del options[name]
 
     _before_init(kmeans, change)
 
 
 def _before_init(kind: Any, change: _Change) -> None:
-    """Let ``change`` see the arguments; scikit-learn reads the real ones off the signature."""
+    """Call ``change`` with the arguments; scikit-learn still reads the real signature."""
     real = kind.__init__
 
     @functools.wraps(real)

@@ -1,4 +1,4 @@
-"""``sklearn.utils.linear_assignment_``, which left scikit-learn with 0.23."""
+"""``sklearn.utils.linear_assignment_``, removed in scikit-learn 0.23."""
 
 from typing import Any
 
@@ -9,5 +9,5 @@ __all__ = ["linear_assignment"]
 
 
 def linear_assignment(X: Any) -> Any:
-    """Return the pairs (row, column) of the cheapest assignment, one pair a line."""
+    """Return the (row, column) pairs of the cheapest assignment, one per line."""
     return np.transpose(linear_sum_assignment(X))

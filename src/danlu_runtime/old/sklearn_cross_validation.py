@@ -1,4 +1,4 @@
-"""``sklearn.cross_validation`` as of scikit-learn 0.17: splitters that know their data's length."""
+"""``sklearn.cross_validation`` of scikit-learn 0.17: splitters with the length of their data."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class _Splits:
-    """A splitter of today bound to its data: iterating gives pairs of indices."""
+    """A current splitter bound to its data; iteration yields pairs of index arrays."""
 
     def __init__(self, splitter: Any, n: int, y: Any = None) -> None:
         self._splitter, self.n, self._y = splitter, n, y

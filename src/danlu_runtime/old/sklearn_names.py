@@ -1,4 +1,4 @@
-"""Names scikit-learn had before 0.20 to 1.2, in the modules that still exist."""
+"""Names of scikit-learn before 0.20 to 1.2, in modules that still exist."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from typing import Any
 from danlu_runtime.old import sklearn_arguments
 from danlu_runtime.old.names import put_back, refusing
 
-_MLDATA = (
-    "sklearn.datasets.fetch_mldata read mldata.org, which is closed; put the data beside the "
-    "script, or use fetch_openml where the job has a network."
-)
-_BOSTON = (
-    "sklearn.datasets.load_boston left scikit-learn with 1.2; put the table beside the script and "
-    "read it with pandas, or use fetch_california_housing."
-)
+_MLDATA, _BOSTON = "sklearn.fetch_mldata", "sklearn.load_boston"
 
 
 def restore_preprocessing(module: Any) -> None:
@@ -33,7 +26,7 @@ def restore_cluster(module: Any) -> None:
 def restore_datasets(module: Any) -> None:
     names = {"fetch_mldata": refusing("fetch_mldata", _MLDATA)}
     names["load_boston"] = refusing("load_boston", _BOSTON)
-    # scikit-learn 1.2 and later has a __getattr__ that refuses load_boston: ours comes first.
+    # scikit-learn >= 1.2 has a __getattr__ that rejects load_boston. This one comes first.
     put_back(module, names)
 
 

@@ -1,9 +1,10 @@
-"""Names that Python's own modules have lost since 2.7."""
+"""Names that Python's standard modules have lost since 2.7."""
 
 from __future__ import annotations
 
 import sys
 
+from danlu.messages import get_message
 from danlu_runtime.old.names import mapped, put_back
 
 TYPE_CHECKING = False
@@ -12,10 +13,13 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-# module -> old name -> where it is now. "module:" is the module itself.
+# module -> old name -> current location. "module:" is the module itself.
 _MOVED = {
     "base64": {"encodestring": "base64:encodebytes", "decodestring": "base64:decodebytes"},
-    "cgi": {"escape": "html:escape", "parse_qs": "urllib.parse:parse_qs"},
+    "cgi": {
+        "escape": "danlu_runtime.old.cgi_names:escape",
+        **{name: f"urllib.parse:{name}" for name in ("parse_qs", "parse_qsl")},
+    },
     "collections": {
         name: f"collections.abc:{name}"
         for name in (
@@ -23,24 +27,40 @@ _MOVED = {
             *("Iterable", "Iterator", "Callable", "Container", "Hashable", "Sized", "Generator"),
             *("KeysView", "ItemsView", "ValuesView", "MappingView", "ByteString", "Awaitable"),
             *("Coroutine", "AsyncIterable", "AsyncIterator", "Reversible", "Collection"),
+            "AsyncGenerator",
         )
     },
+    "configparser": {"SafeConfigParser": "configparser:ConfigParser"},
     "fractions": {"gcd": "math:gcd"},
+    "importlib": {"find_loader": "danlu_runtime.old.stdlib_functions:find_loader"},
     "inspect": {"getargspec": "danlu_runtime.old.stdlib_functions:getargspec"},
-    "locale": {"format": "locale:format_string"},
+    "locale": {
+        "format": "locale:format_string",
+        "resetlocale": "danlu_runtime.old.stdlib_functions:resetlocale",
+    },
     "operator": {"div": "operator:floordiv", "isCallable": "builtins:callable"},
     "platform": {
         "linux_distribution": "danlu_runtime.old.stdlib_functions:linux_distribution",
         "dist": "danlu_runtime.old.stdlib_functions:linux_distribution",
     },
+    "ssl": {
+        "RAND_pseudo_bytes": "danlu_runtime.old.ssl_names:RAND_pseudo_bytes",
+        "wrap_socket": "danlu_runtime.old.ssl_names:wrap_socket",
+    },
     "time": {"clock": "time:process_time"},
+    "typing": {"io": "typing:", "re": "typing:"},
+    "unittest": {
+        name: f"danlu_runtime.old.unittest_names:{name}"
+        for name in ("findTestCases", "getTestCaseNames", "makeSuite")
+    },
 }
-# The same, for the user's own files alone.
+# The same, for the user's own files only.
 _OWN = {
     "itertools": {
         **{"izip": "builtins:zip", "imap": "builtins:map", "ifilter": "builtins:filter"},
         **{"izip_longest": "itertools:zip_longest", "ifilterfalse": "itertools:filterfalse"},
     },
+    "inspect": {"ArgSpec": "danlu_runtime.old.stdlib_functions:ArgSpec"},
     "os": {"getcwdu": "os:getcwd", "errno": "errno:"},
     "string": {
         **{"letters": "string:ascii_letters", "lowercase": "string:ascii_lowercase"},
@@ -104,8 +124,8 @@ def _maker(where: str) -> Callable[[], Any]:
     return make
 
 
-def restore_pickle(pickle: ModuleType) -> None:
-    """Read pickles of Python 2 in the user's files, and files that were opened as text."""
+def restore_pickle(pickle: Any) -> None:
+    """Read Python 2 pickles in the user's files, and files opened in text mode."""
     real_load, real_loads = pickle.load, pickle.loads
 
     def load(file: Any, *args: Any, **options: Any) -> Any:
@@ -113,7 +133,7 @@ def restore_pickle(pickle: ModuleType) -> None:
 
         if args or options or not called_by_own_code():
             return real_load(file, *args, **options)
-        raw = getattr(file, "buffer", file)  # a file opened as text, whose bytes are meant
+        raw = getattr(file, "buffer", file)  # the bytes of a file opened in text mode
         start = raw.tell() if hasattr(raw, "seek") else None
         try:
             return real_load(raw)
@@ -121,7 +141,7 @@ def restore_pickle(pickle: ModuleType) -> None:
             if start is None:
                 raise
             raw.seek(start)
-            mapped("a pickle of Python 2 was read with encoding='latin1'")
+            mapped(get_message("old.pickle"))
             return real_load(raw, encoding="latin1")
 
     def loads(data: Any, *args: Any, **options: Any) -> Any:
@@ -133,7 +153,7 @@ def restore_pickle(pickle: ModuleType) -> None:
         try:
             return real_loads(data)
         except UnicodeDecodeError:
-            mapped("a pickle of Python 2 was read with encoding='latin1'")
+            mapped(get_message("old.pickle"))
             return real_loads(data, encoding="latin1")
 
-    pickle.load, pickle.loads = load, loads  # type: ignore[attr-defined]
+    pickle.load, pickle.loads = load, loads

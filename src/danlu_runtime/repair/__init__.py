@@ -1,21 +1,27 @@
-"""Reads the user's own files as they were meant: Python 2, full-width marks, tabs, old imports.
+"""Repairs the user's own files: Python 2, full-width characters, tabs, old imports.
 
-A file that compiles and shows no sign of an older Python is left alone and costs nothing more.
-Files outside the user's code are never repaired. What was repaired is noted with file and line;
-a syntax error that nothing repairs is raised as Python itself raises it.
+A file that compiles and shows no sign of Python 2 is not changed. Files outside the user's code are
+never repaired. Each repair is noted with file and line. A syntax error that no repair corrects is
+raised as Python raises it.
+
+``program``: compiles a file that may need repair.
+``loader``, ``main``, ``run``: repair imported modules, and programs that the script starts.
+``rewrite``, ``text``: choose the repairs; find strings, comments, tabs and full-width characters.
+``python2``, ``python2_tree``, ``python2_names``: convert Python 2; functions for its built-ins.
+``keras_imports``: imports of ``tensorflow.python.keras``.
 """
 
 from __future__ import annotations
 
 import os
 
-from danlu_runtime import apart, own_code
+from danlu_runtime.start import own_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
-# A file without any of these, that compiles, has nothing to repair. Each is a reason to look only.
+# A file that compiles and has none of these needs no repair. Each is only a reason for a check.
 SIGNS = (
     *(b"xrange", b"iteritems", b"itervalues", b"iterkeys", b"has_key", b"unicode", b"basestring"),
     *(
@@ -49,10 +55,10 @@ SIGNS = (
 
 
 def compile_source(data: bytes, path: str) -> CodeType:
-    """Compile a file of Python; one of the user's own is repaired where it must be.
+    """Compile a Python file; a user's file is repaired if needed.
 
     Raises:
-        SyntaxError: of the text as it is in the file, when nothing repairs it.
+        SyntaxError: the file cannot be repaired; the error has the user's original line.
     """
     mended = compile_mended(data, path) if own_code.contains(path) else None
     if mended is not None:
@@ -61,10 +67,10 @@ def compile_source(data: bytes, path: str) -> CodeType:
 
 
 def compile_mended(data: bytes, path: str) -> CodeType | None:
-    """Return the program of a file that needed repair, None for one that is right as it is.
+    """Return the program of a repaired file, None if the file needs no repair.
 
     Raises:
-        SyntaxError: of the text as it is in the file, when nothing repairs it.
+        SyntaxError: the file cannot be repaired; the error has the user's original line.
     """
     if not any(sign in data for sign in SIGNS):
         try:
@@ -77,7 +83,7 @@ def compile_mended(data: bytes, path: str) -> CodeType | None:
 
 
 def mended_file(path: str) -> CodeType | None:
-    """Like ``compile_mended``, for a file of the user's; None for any other file."""
+    """Like ``compile_mended``, for a user's file; None for any other file."""
     whole = os.path.abspath(path)
     if not own_code.contains(whole):
         return None
@@ -86,5 +92,7 @@ def mended_file(path: str) -> CodeType | None:
 
 
 def _mend(data: bytes, path: str) -> CodeType | None:
-    program: CodeType | None = apart.load("danlu_runtime.repair.program").program(data, path)
+    program: CodeType | None = own_code.import_isolated("danlu_runtime.repair.program").program(
+        data, path
+    )
     return program

@@ -1,16 +1,20 @@
-"""Reads ``tensorflow.python.keras`` as the Keras the script runs on; lines keep their numbers.
+"""Redirects ``tensorflow.python.keras`` to the Keras in use; line numbers do not change.
 
-The private package is still in TensorFlow 2.21, stale and without recurrent layers: TensorFlow's
-own code needs it, a script must not meet it.
+The private package is still in TensorFlow 2.21, outdated and without recurrent layers. TensorFlow's
+own code needs it, but a script must not use it.
 """
 
 import ast
+import importlib
+from types import ModuleType
+from typing import Any
 
-from danlu_runtime.repair.finding import Finding
+from danlu.messages import get_message
 from danlu_runtime.repair.python2_tree import first_statement
+from danlu_runtime.repair.text import Finding
 
 _PRIVATE = "tensorflow.python.keras"
-_MODULE = "danlu_runtime.repair.keras_names"
+_MODULE = "danlu_runtime.repair.keras_imports"
 _RESOLVE = "__danlu_keras__"
 
 
@@ -64,24 +68,22 @@ class PrivateKeras(ast.NodeTransformer):
     def _assign(self, name: str, path: str, place: ast.stmt) -> ast.stmt:
         return ast.Assign([ast.Name(name, ast.Store())], self._resolve(path, place))
 
-    def _resolve(self, path: str, place: ast.AST) -> ast.expr:
-        self.lines.append(place.lineno)  # type: ignore[attr-defined]
+    def _resolve(self, path: str, place: ast.expr | ast.stmt) -> ast.expr:
+        self.lines.append(place.lineno)
         call = ast.Call(ast.Name(_RESOLVE, ast.Load()), [ast.Constant(path)], [])
         return ast.fix_missing_locations(ast.copy_location(call, place))
 
 
 def rewrite(tree: ast.Module) -> list[Finding]:
-    """Change the tree in place; return a finding for each line that was changed."""
+    """Change the tree in place; return a finding for each changed line."""
     reader = PrivateKeras(tree)
     reader.visit(tree)
     if not reader.lines:
         return []
     statement = ast.ImportFrom(_MODULE, [ast.alias("resolve", _RESOLVE)], 0)
-    for node in ast.walk(statement):
-        node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]
-        node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
+    ast.fix_missing_locations(statement)
     tree.body.insert(first_statement(tree), statement)
-    text = f"{_PRIVATE}, which is TensorFlow's own, read as tensorflow.keras"
+    text = get_message("repair.private_keras", private=_PRIVATE)
     return [Finding(line, text, "mapped") for line in sorted(set(reader.lines))]
 
 
@@ -111,3 +113,97 @@ def _names_of_tensorflow(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.Import):
             names.update(one.asname or one.name for one in node.names if one.name == "tensorflow")
     return names
+
+
+_SOURCE = "tf_keras.src"
+# Modules of Keras up to 2.3 that were split or renamed, and the location of their public names.
+_OLD = {
+    "engine.base_layer": "layers", "engine.input_layer": "layers", "engine.input_spec": "layers",
+    "engine.network": "models", "engine.sequential": "models", "engine.topology": "layers",
+    "engine.training": "models", "layers.advanced_activations": "layers",
+    "layers.convolutional": "layers", "layers.convolutional_recurrent": "layers",
+    "layers.core": "layers", "layers.cudnn_recurrent": "layers", "layers.embeddings": "layers",
+    "layers.local": "layers", "layers.merge": "layers", "layers.noise": "layers",
+    "layers.normalization": "layers", "layers.pooling": "layers", "layers.recurrent": "layers",
+    "layers.wrappers": "layers", "utils.data_utils": "utils", "utils.generic_utils": "utils",
+    "utils.io_utils": "utils", "utils.layer_utils": "utils", "utils.multi_gpu_utils": "utils",
+    "utils.np_utils": "utils", "utils.vis_utils": "utils", "preprocessing.image": "preprocessing",
+    "preprocessing.sequence": "preprocessing", "preprocessing.text": "preprocessing",
+}  # fmt: skip
+_ELSEWHERE = {
+    "engine.base_layer.InputSpec": "layers.InputSpec",
+    "engine.Input": "layers.Input", "engine.InputSpec": "layers.InputSpec",
+    "engine.Layer": "layers.Layer", "engine.Model": "models.Model",
+    "engine.topology.Network": "models.Model", "engine.topology.Container": "models.Model",
+    "engine.network.Network": "models.Model", "engine.network.Model": "models.Model",
+    "engine.training.Model": "models.Model", "_impl.keras": "",
+}  # fmt: skip
+
+
+def resolve(path: str) -> Any:
+    """Return the object or module at ``path``, such as "layers.core.Dense".
+
+    Raises:
+        ImportError: the current Keras has nothing of that name.
+    """
+    path = _ELSEWHERE.get(path, path)
+    for candidate in dict.fromkeys((path, _public(path))):
+        found = _attribute(_keras(), candidate)
+        if found is not None:
+            return found
+    found = _from_source(path)
+    if found is not None:
+        return found
+    if path in _OLD:
+        return _View(path)
+    whole = f"tensorflow.python.keras.{path}"
+    raise ImportError(f"{whole} is not in tf.keras, nor in the tf-keras package.", name=whole)
+
+
+def _keras() -> ModuleType:
+    return importlib.import_module("tensorflow").keras
+
+
+def _public(path: str) -> str:
+    module, _, name = path.rpartition(".")
+    return f"{_OLD[module]}.{name}" if module in _OLD and not name.startswith("_") else path
+
+
+def _attribute(start: Any, path: str) -> Any:
+    for name in path.split(".") if path else ():
+        start = getattr(start, name, None)
+    return start
+
+
+def _from_source(path: str) -> Any:
+    """Look in the package behind tf.keras, which still has private names of old scripts."""
+    module, _, name = path.rpartition(".")
+    for folder, wanted in ((path, ""), (module, name)):
+        dotted = f"{_SOURCE}.{folder}".rstrip(".")
+        try:
+            found = importlib.import_module(dotted)
+        except ModuleNotFoundError as error:
+            if error.name and not dotted.startswith(error.name):
+                raise
+            continue
+        if not wanted:
+            return found
+        if hasattr(found, wanted):
+            return getattr(found, wanted)
+    return None
+
+
+class _View(ModuleType):
+    """A removed module; its names are resolved one by one."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"tensorflow.python.keras.{path}")
+        self.__dict__["_path"] = path
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return resolve(f"{self.__dict__['_path']}.{name}")
+        except ImportError as error:
+            raise AttributeError(str(error)) from None

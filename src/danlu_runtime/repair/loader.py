@@ -1,29 +1,35 @@
-"""Loads the modules of the user's own code: repaired where they need it, else as Python does.
+"""Loads the modules of the user's code: repaired if needed, else as Python does.
 
 Python 2 looked for ``import network`` beside the importing file first. A module that is found
-nowhere else is looked for there, when the file belongs to a package.
+nowhere else is looked for there if the file belongs to a package.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from _frozen_importlib import ModuleSpec  # importlib.machinery itself may not be loaded yet
+from _frozen_importlib import ModuleSpec  # importlib.machinery may not be loaded yet
 from _frozen_importlib_external import PathFinder, SourceFileLoader
 
-from danlu_runtime import notes, own_code, repair
+from danlu.messages import get_message
+from danlu_runtime import repair
 from danlu_runtime.old import PYTHON2
+from danlu_runtime.reports import notes
+from danlu_runtime.start import own_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.abc import Loader
     from types import CodeType, FrameType, ModuleType
+else:
+    Loader = object  # importlib.abc may not be loaded yet
 
 _RUNTIME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def install(code_folder: str) -> None:
-    """Take over modules below the folder; a second call with the same folder changes nothing."""
+    """Install the finders for the folder; a second call with the same folder changes nothing."""
     os.environ.setdefault(own_code.VARIABLE, code_folder)
     if any(isinstance(finder, CodeFinder) for finder in sys.meta_path):
         return
@@ -34,7 +40,7 @@ def install(code_folder: str) -> None:
 
 
 class CodeLoader(SourceFileLoader):
-    """Python's own loader, with its bytecode cache, for every file that needs no repair."""
+    """Loader of the user's files; files without need of repair use Python's bytecode cache."""
 
     def get_code(self, fullname: str) -> CodeType | None:
         path = self.get_filename(fullname)
@@ -47,7 +53,7 @@ class CodeLoader(SourceFileLoader):
 
 
 class CodeFinder:
-    """Stands before Python's finder of files and gives what that finds, with our loader."""
+    """Finder before Python's path finder that adds the repairing loader to the user's modules."""
 
     def __init__(self, siblings: SiblingFinder) -> None:
         self._siblings = siblings
@@ -69,7 +75,7 @@ class CodeFinder:
 
 
 class SiblingFinder:
-    """Stands last: finds ``network`` beside a module of a package, as Python 2 did."""
+    """Last path finder, which finds ``network`` beside a module of a package, as Python 2 did."""
 
     def __init__(self) -> None:
         self._found: dict[str, str] = {}
@@ -85,20 +91,23 @@ class SiblingFinder:
         if not where or PathFinder.find_spec(f"{package}.{name}", where) is None:
             return None
         self._found[name] = f"{package}.{name}"
-        text = f"`import {name}` found {package}.{name} beside the file, as Python 2 did"
+        text = get_message("repair.implicit_import", name=name, package=package)
         notes.note("repaired", text, frame.f_code.co_filename, frame.f_lineno)
-        return ModuleSpec(name, _Alias(f"{package}.{name}"), is_package=True)  # type: ignore[arg-type]
+        return ModuleSpec(name, _Alias(f"{package}.{name}"), is_package=True)
 
     def below_a_known_one(self, name: str) -> ModuleSpec | None:
-        """Return ``network.layers`` as ``trainer.network.layers``: one module, not two copies."""
+        """Return the spec of ``network.layers`` as an alias of ``trainer.network.layers``.
+
+        There is one module, not two copies.
+        """
         top, _, rest = name.partition(".")
         if not rest or top not in self._found:
             return None
-        return ModuleSpec(name, _Alias(f"{self._found[top]}.{rest}"), is_package=True)  # type: ignore[arg-type]
+        return ModuleSpec(name, _Alias(f"{self._found[top]}.{rest}"), is_package=True)
 
 
 class Python2Finder:
-    """Stands behind all: gives the user's files the modules of Python 2, under their new names."""
+    """Finder after all others that gives the user's files Python 2 modules by their new names."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -109,15 +118,14 @@ class Python2Finder:
         if frame is None or not own_code.contains(frame.f_code.co_filename):
             return None
         now = PYTHON2[name]
-        shown = "one that does the same" if now.startswith("danlu_runtime") else now
-        notes.note(
-            "mapped", f"import {name} read as {shown}", frame.f_code.co_filename, frame.f_lineno
-        )
-        return ModuleSpec(name, _Alias(now), is_package=True)  # type: ignore[arg-type]
+        shown = get_message("repair.same") if now.startswith("danlu_runtime") else now
+        text = get_message("repair.read_as", old=f"import {name}", new=shown)
+        notes.note("mapped", text, frame.f_code.co_filename, frame.f_lineno)
+        return ModuleSpec(name, _Alias(now), is_package=True)
 
 
-class _Alias:
-    """Gives a module under a second name."""
+class _Alias(Loader):
+    """Loader that returns a module under a second name."""
 
     def __init__(self, real: str) -> None:
         self._real = real
@@ -131,7 +139,7 @@ class _Alias:
 
 
 def _importing_frame() -> FrameType | None:
-    """Return the frame that imports: the first that is neither Python's importer nor ours."""
+    """Return the importing frame: the first outside Python's import system and the runtime."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename

@@ -1,21 +1,24 @@
-"""Compiles a file that may need repair, and tells what was repaired."""
+"""Compiles a file that may need repair, and reports what was repaired."""
+
+from __future__ import annotations
 
 import os
 import sys
 from types import CodeType
 from typing import Any
 
-from danlu_runtime import apart, notes
-from danlu_runtime.repair.mend import Mended, mend
+from danlu_runtime.repair.rewrite import RepairedSource, repair_source
+from danlu_runtime.reports import notes
+from danlu_runtime.start import own_code as apart
 
 
 def program(data: bytes, path: str) -> CodeType | None:
-    """Return the repaired program, None when the file is right as it is.
+    """Return the repaired program, None if the file needs no repair.
 
     Raises:
-        SyntaxError: nothing repairs it.
+        SyntaxError: the file cannot be repaired.
     """
-    mended = mend(data, path, **readings_of(os.environ))
+    mended = repair_source(data, path, **readings_of(os.environ))
     if not mended.changed:
         return None
     for finding in mended.findings:
@@ -25,15 +28,15 @@ def program(data: bytes, path: str) -> CodeType | None:
 
 
 def needs_repair(data: bytes, path: str) -> bool:
-    """Tell whether ``program`` has something to say of a file: a repair, or a better error."""
+    """Return True if ``program`` changes a file: by a repair, or by a better error."""
     try:
-        return mend(data, path, **readings_of(os.environ)).changed
+        return repair_source(data, path, **readings_of(os.environ)).changed
     except SyntaxError:
         return True
 
 
-def readings_of(environment: "os._Environ[str] | dict[str, str]") -> dict[str, bool]:
-    """Return which readings of TensorFlow's old scripts the variables of a task ask for."""
+def readings_of(environment: os._Environ[str] | dict[str, str]) -> dict[str, bool]:
+    """Return the TensorFlow options of ``repair_source`` that the task's variables ask for."""
     version = environment.get("DANLU_TENSORFLOW", "")
     return {
         "ords": version.partition(".")[0] in ("0", "1"),
@@ -41,17 +44,17 @@ def readings_of(environment: "os._Environ[str] | dict[str, str]") -> dict[str, b
     }
 
 
-def _show_lines(mended: Mended, data: bytes, path: str) -> None:
+def _show_lines(mended: RepairedSource, data: bytes, path: str) -> None:
     """Let tracebacks and inspect show the lines of a file Python itself cannot decode."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
         lines = mended.text.splitlines(keepends=True)
-        apart.load("linecache").cache[path] = (len(data), None, lines, path)
+        apart.import_isolated("linecache").cache[path] = (len(data), None, lines, path)
         if sys.excepthook is sys.__excepthook__:
             sys.excepthook = _print_error
 
 
 def _print_error(*error: Any) -> None:
     """Python's own hook, before 3.13, reads the file itself and past the lines we know."""
-    apart.load("traceback").print_exception(*error)
+    apart.import_isolated("traceback").print_exception(*error)

@@ -1,53 +1,53 @@
-"""Python 2 source as Python 3 source, by fissix: what a parser is needed for.
+"""Converts Python 2 source to Python 3 with fissix, for repairs that need a parser.
 
-Imports of modules that have another name now are left alone: ``danlu_runtime.old`` serves them.
-Whole numbers that are divided, and names that are gone, are the matter of ``python2_tree``.
+Imports of renamed modules are not changed, because ``danlu_runtime.old`` serves them.
+``python2_tree`` handles integer division and removed names.
 """
 
 import re
 from typing import Any
 
-from danlu_runtime import apart
-from danlu_runtime.repair.finding import Finding
+from danlu.messages import get_message
+from danlu_runtime.repair.text import Finding, describe
+from danlu_runtime.start import own_code as apart
 
-INSTALL = "install danlu[tf], which brings fissix, to have Python 2 files read as Python 3"
-# The fixers in use, and what each one read otherwise. The others add lines, or guess.
-_FIXERS = {
-    "apply": "apply(f, …) read as f(…)",
-    "basestring": "basestring read as str",
-    "dict": "keys(), values(), items() of dictionaries are lists",
-    "except": "`except Error, name` read as `except Error as name`",
-    "exec": "exec statement read as exec(…)",
-    "filter": "filter(…) is a list",
-    "funcattrs": "func_name and its like read as __name__ and its like",
-    "getcwdu": "os.getcwdu read as os.getcwd",
-    "has_key": "d.has_key(k) read as `k in d`",
-    "itertools": "izip, imap, ifilter read as zip, map, filter",
-    "itertools_imports": "izip, imap, ifilter read as zip, map, filter",
-    "long": "long read as int",
-    "map": "map(…) is a list",
-    "metaclass": "__metaclass__ read as metaclass=…",
-    "methodattrs": "im_func and its like read as __func__ and its like",
-    "ne": "<> read as !=",
-    "next": "it.next() read as next(it)",
-    "nonzero": "__nonzero__ read as __bool__",
-    "numliterals": "whole numbers such as 0755 and 10L read as 0o755 and 10",
-    "paren": "a list of values in a comprehension read with parentheses",
-    "print": "print statement read as print(…)",
-    "raise": "`raise Error, text` read as `raise Error(text)`",
-    "raw_input": "raw_input read as input",
-    "renames": "sys.maxint read as sys.maxsize",
-    "repr": "`…` in backticks read as repr(…)",
-    "standarderror": "StandardError read as Exception",
-    "sys_exc": "sys.exc_type and its like read as sys.exc_info()",
-    "throw": "g.throw(Error, text) read as g.throw(Error(text))",
-    "tuple_params": "a parameter that is a tuple is taken apart in the function",
-    "unicode": "unicode read as str",
-    "xrange": "xrange read as range",
-    "xreadlines": "f.xreadlines() read as f",
-    "zip": "zip(…) is a list",
+# The fixers in use, with what they read as what, or a message key. The others add lines or guess.
+_FIXERS: dict[str, str | tuple[str, str]] = {
+    "apply": ("apply(f, …)", "f(…)"),
+    "basestring": ("basestring", "str"),
+    "dict": "python2.dict",
+    "except": ("`except Error, name`", "`except Error as name`"),
+    "exec": "python2.exec",
+    "filter": "python2.filter",
+    "funcattrs": "python2.func_name",
+    "getcwdu": ("os.getcwdu", "os.getcwd"),
+    "has_key": ("d.has_key(k)", "`k in d`"),
+    "itertools": ("izip, imap, ifilter", "zip, map, filter"),
+    "itertools_imports": ("izip, imap, ifilter", "zip, map, filter"),
+    "long": ("long", "int"),
+    "map": "python2.map",
+    "metaclass": ("__metaclass__", "metaclass=…"),
+    "methodattrs": "python2.im_func",
+    "ne": ("<>", "!="),
+    "next": ("it.next()", "next(it)"),
+    "nonzero": ("__nonzero__", "__bool__"),
+    "numliterals": "python2.numbers",
+    "paren": "python2.paren",
+    "print": "python2.print",
+    "raise": ("`raise Error, text`", "`raise Error(text)`"),
+    "raw_input": ("raw_input", "input"),
+    "renames": ("sys.maxint", "sys.maxsize"),
+    "repr": "python2.backticks",
+    "standarderror": ("StandardError", "Exception"),
+    "sys_exc": "python2.exc_type",
+    "throw": ("g.throw(Error, text)", "g.throw(Error(text))"),
+    "tuple_params": "python2.tuple",
+    "unicode": ("unicode", "str"),
+    "xrange": ("xrange", "range"),
+    "xreadlines": ("f.xreadlines()", "f"),
+    "zip": "python2.zip",
 }
-# What Python 3 says of Python 2; enough to name the extra where fissix is not installed.
+# Python 3's messages for Python 2 code, to suggest the extra if fissix is not installed.
 _MESSAGES = re.compile(
     r"Missing parentheses in call to '(print|exec)'|multiple exception types must be"
     r"|leading zeros in decimal integer|invalid decimal literal"
@@ -59,7 +59,7 @@ _LINES = re.compile(
 
 
 class NotPython2(Exception):
-    """A text that is no Python 2 either; ``line`` is where its parser stopped."""
+    """The text is not Python 2 either; ``line`` is where the parser stopped."""
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
@@ -75,23 +75,26 @@ def is_installed() -> bool:
 
 
 def _refactor() -> Any:
-    """fissix 24.4 keeps its grammar below HOME and cannot be imported where that is refused."""
-    package = apart.load("fissix")
+    """Import ``fissix.refactor``.
+
+    fissix 24.4 caches its grammar below HOME and cannot be imported if that is not writable.
+    """
+    package: Any = apart.import_isolated("fissix")
     try:
         package.CACHE_DIR.mkdir(parents=True, exist_ok=True)
     except OSError:
-        tempfile = apart.load("tempfile")
+        tempfile = apart.import_isolated("tempfile")
         package.CACHE_DIR = type(package.CACHE_DIR)(tempfile.mkdtemp(prefix="danlu-fissix-"))
-    return apart.load("fissix.refactor")
+    return apart.import_isolated("fissix.refactor")
 
 
 def looks_like(error: SyntaxError) -> bool:
-    """Tell whether Python 3 refused what was right in Python 2."""
+    """Return True if Python 3 rejected something that is valid in Python 2."""
     return bool(_MESSAGES.match(error.msg or "") or _LINES.search(error.text or ""))
 
 
 def convert(text: str) -> tuple[str, list[Finding]]:
-    """Return the text as Python 3, and what was read otherwise: one finding for each kind.
+    """Return the text as Python 3, and one finding for each kind of change.
 
     Raises:
         NotPython2: it is neither.
@@ -102,9 +105,9 @@ def convert(text: str) -> tuple[str, list[Finding]]:
     changes = _watch(tool)
     try:
         tree = tool.refactor_string(whole, "<string>")
-    except apart.load("fissix.pgen2.parse").ParseError as error:
+    except apart.import_isolated("fissix.pgen2.parse").ParseError as error:
         raise NotPython2(_line(error)) from None
-    except (apart.load("fissix.pgen2.tokenize").TokenError, IndentationError) as error:
+    except (apart.import_isolated("fissix.pgen2.tokenize").TokenError, IndentationError) as error:
         raise NotPython2(_line(error)) from None
     return str(tree), [_finding(name, lines) for name, lines in changes.items()]
 
@@ -113,12 +116,12 @@ def _tool() -> Any:
     refactor = _refactor()
     names = [f"fissix.fixes.fix_{name}" for name in _FIXERS]
     for name in names:
-        apart.load(name)
+        apart.import_isolated(name)
     return refactor.RefactoringTool(names)
 
 
 def _watch(tool: Any) -> dict[str, list[int]]:
-    """Return a table that fills with fixer and lines as the tool changes them."""
+    """Return a dictionary that the tool fills with the changed lines of each fixer."""
     changes: dict[str, list[int]] = {}
     for fixer in (*tool.pre_order, *tool.post_order):
         _watch_one(fixer, changes)
@@ -147,8 +150,10 @@ def _first_change(before: str, after: str) -> int:
 
 def _finding(name: str, lines: list[int]) -> Finding:
     first, count = min(lines), len(set(lines))
-    more = f" (on {count} lines, here first)" if count > 1 else ""
-    return Finding(first, f"Python 2: {_FIXERS[name]}{more}")
+    text = get_message("python2.note", what=describe(_FIXERS[name]))
+    if count > 1:
+        text = get_message("repair.on_lines", text=text, count=count)
+    return Finding(first, text)
 
 
 def _line(error: Exception) -> int:

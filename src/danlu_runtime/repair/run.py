@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 def main() -> None:
-    """Leave everything as ``python SCRIPT ARGS…`` would."""
+    """Run the script in the same process state as ``python SCRIPT ARGS…``."""
     from danlu_runtime import repair
 
     sys.argv.pop(0)
@@ -23,7 +23,7 @@ def main() -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        # The first frame is this one; of a SyntaxError all are ours.
+        # The first frame is this one. All frames of a SyntaxError are the runtime's.
         theirs = error.__traceback__.tb_next if error.__traceback__ else None
         shown = None if isinstance(error, SyntaxError) and error.filename == script else theirs
         sys.excepthook(type(error), error.with_traceback(shown), shown)

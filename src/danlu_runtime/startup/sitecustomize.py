@@ -1,9 +1,8 @@
-"""Python runs this before anything else in every process of a task.
+"""Startup module that Python runs first in every process of a task.
 
-Packages installed for the task are found last: after the script's own modules, Python's and the
-runtime's, none of which they can replace. PYTHONPATH itself would put them before all of these.
-Then the runtime prepares what old scripts need; another Python, which does not have it, runs as
-it is.
+Packages installed for the task come last in ``sys.path``. They cannot replace the script's own
+modules, Python's or the runtime's. PYTHONPATH would put them before all of these. Then the runtime
+prepares what old scripts need. A Python without the runtime runs unchanged.
 """
 
 import os
@@ -11,17 +10,17 @@ import site
 import sys
 
 
-def _extend():
+def _extend() -> None:
     own = os.path.dirname(os.path.abspath(__file__))
-    # A script must find sys.path as it would be without us.
+    # The script must see sys.path without this folder.
     sys.path[:] = [entry for entry in sys.path if entry != own]
     for folder in os.environ.get("DANLU_PACKAGES", "").splitlines():
         site.addsitedir(folder)
 
 
-def _activate():
+def _activate() -> None:
     try:
-        from danlu_runtime import activate
+        from danlu_runtime.start import activate
     except ImportError as error:
         if error.name != "danlu_runtime":
             raise
@@ -30,8 +29,8 @@ def _activate():
         activate.mend_program()
 
 
-def _go_on():
-    """Run the module of this name that would have been found without us."""
+def _go_on() -> None:
+    """Run the ``sitecustomize`` module that Python would have found without this one."""
     for finder in sys.meta_path:
         if getattr(finder, "__name__", "") == "PathFinder":
             spec = finder.find_spec(__name__, sys.path)

@@ -1,17 +1,18 @@
-"""Who is asked whether a loop shall end, and who knows where it ends by itself."""
+"""Patches that end training loops at the step limit and read the step at which they end."""
 
 import functools
 import math
 import sys
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from tensorflow.python.training import basic_session_run_hooks as hooks
 from tensorflow.python.training import coordinator
 
-from danlu_runtime.activate import finder
-from danlu_runtime.finder import load
-from danlu_runtime.steps.watch import current
+from danlu_runtime.start.activate import finder
+from danlu_runtime.start.finder import load
+from danlu_runtime.steps.session_monitor import current
 
 _LATER = {
     "tensorflow_estimator.python.estimator.estimator": "danlu_runtime.steps.ends:amend_estimator",
@@ -23,7 +24,12 @@ _LATER = {
 def install() -> None:
     _amend_coordinator()
     _amend_stop_hook()
-    for name, hook in _LATER.items():
+    amend_now_or_later(_LATER)
+
+
+def amend_now_or_later(hooks: Mapping[str, str]) -> None:
+    """Patch modules that are loaded now, and the others when they are loaded."""
+    for name, hook in hooks.items():
         if name in sys.modules:
             load(hook)(sys.modules[name])
         else:
@@ -48,10 +54,10 @@ def _amend_coordinator() -> None:
 
 
 def _is_done(asked: Any) -> bool:
-    """Tell whether this is the coordinator of a training that is at its end.
+    """Return True if this coordinator belongs to a training that has reached the limit.
 
-    One that was made after the last step is that of an evaluation, and threads that never
-    trained fill queues.
+    A coordinator created after the last step belongs to an evaluation. Threads that never trained
+    fill queues.
     """
     watch = current()
     if watch is None or not watch.counter.reached:
@@ -72,14 +78,14 @@ def _amend_stop_hook() -> None:
 
 
 def aim(total: Any) -> None:
-    """Take note of the global step a training goes to."""
+    """Record the global step at which a training ends."""
     watch = current()
     if watch is not None and watch.progress is not None and total:
         watch.progress.total = int(total)
 
 
 def amend_estimator(module: Any) -> None:
-    """Let ``Estimator.train`` do nothing past the limit; evaluation and export go on."""
+    """Make ``Estimator.train`` do nothing past the limit; evaluation and export still run."""
     train = module.Estimator.train
 
     @functools.wraps(train)
@@ -93,7 +99,7 @@ def amend_estimator(module: Any) -> None:
 
 
 def amend_slim(module: Any) -> None:
-    """Read how many steps ``slim.learning.train`` is asked for."""
+    """Record the number of steps passed to ``slim.learning.train``."""
     train = module.train
 
     @functools.wraps(train)
@@ -105,7 +111,7 @@ def amend_slim(module: Any) -> None:
 
 
 def amend_keras(module: Any) -> None:
-    """Read how many steps ``fit`` is asked for; past the limit, end with the epoch."""
+    """Record the number of steps of ``fit``; past the limit, stop at the end of the epoch."""
     callbacks = module.CallbackList
     begin, end, batch = (
         callbacks.on_train_begin,

@@ -1,19 +1,86 @@
-"""What a fetch does to the variables of its graph, read from the graph itself.
+"""Determines from the graph how a fetch changes its variables.
 
-Looked at once for each fetch; what was found to train nothing is not looked at again.
+Each fetch is analysed once. Operations that were found not to train are not analysed again.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tensorflow.python.training import training_util
 
-from danlu_runtime.steps.fetches import single
-from danlu_runtime.steps.marks import Mark, mark_of
 
-_UPDATE = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]")  # kernels of optimizers
+def single(fetches: Any) -> Iterator[Any]:
+    """Yield the single fetches in order."""
+    if isinstance(fetches, list | tuple):
+        for fetch in fetches:
+            yield from single(fetch)
+    elif isinstance(fetches, Mapping):
+        for fetch in fetches.values():
+            yield from single(fetch)
+    else:
+        yield fetches
+
+
+def pairs(fetches: Any, values: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each single fetch with its value."""
+    if isinstance(fetches, list | tuple):
+        for fetch, value in zip(fetches, values, strict=True):
+            yield from pairs(fetch, value)
+    elif isinstance(fetches, Mapping):
+        for key, fetch in fetches.items():
+            yield from pairs(fetch, values[key])
+    else:
+        yield fetches, values
+
+
+def form(fetches: Any, value: Callable[[Any], Any]) -> Any:
+    """Return the value of each single fetch, in the structure of ``fetches``, as a run would."""
+    if isinstance(fetches, tuple) and hasattr(fetches, "_make"):
+        return fetches._make(form(fetch, value) for fetch in fetches)
+    if isinstance(fetches, list | tuple):
+        formed = [form(fetch, value) for fetch in fetches]
+        return formed if isinstance(fetches, list) else tuple(formed)
+    if isinstance(fetches, Mapping):
+        return {key: form(fetch, value) for key, fetch in fetches.items()}
+    return value(fetches)
+
+
+_PLACE = "_danlu_fused"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Marks a tensor that makes several steps of ``op`` per run, as many as ``asked`` is fed."""
+
+    op: Any
+    asked: Any
+
+    def times(self, feeds: Mapping[Any, Any] | None) -> int:
+        """Return the number of steps that a run with these feeds makes."""
+        for fed, value in (feeds or {}).items():
+            if fed is self.asked or fed == self.asked.name:
+                return int(value)
+        return 1
+
+
+def mark(graph: Any, op: Any, tensors: Sequence[Any], asked: Any) -> None:
+    """Mark ``tensors`` as results of several steps of ``op``."""
+    if not hasattr(graph, _PLACE):
+        setattr(graph, _PLACE, {})
+    marks = getattr(graph, _PLACE)
+    for tensor in tensors:
+        marks[tensor.op] = Mark(op, asked)
+
+
+def mark_of(operation: Any) -> Mark | None:
+    """Return the mark of an operation if its run makes several steps."""
+    marks: Mapping[Any, Mark] = getattr(operation.graph, _PLACE, {})
+    return marks.get(operation)
+
+
+_UPDATE = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]")  # optimizer kernels
 _ADD = ("AssignAdd", "AssignAddVariableOp")
 _ASSIGN = re.compile(r"(Resource)?(Assign(Add|Sub)?(VariableOp)?|Scatter(Nd)?(Add|Sub|Update))$")
 _PASSED = ("Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch")
@@ -21,72 +88,73 @@ _READ = ("Identity", "ReadVariableOp")
 
 
 @dataclass(frozen=True, eq=False)
-class Leaf:
-    """One thing that is fetched. ``element``: its tensor or operation, where it is one."""
+class FetchInfo:
+    """A single fetch; ``element`` is its tensor or operation, if it is one."""
 
     element: Any = None
-    trains: frozenset[Any] = frozenset()  # the operations that do, equal for equal sets
-    step: Any = None  # the step counter its run changes: a variable's operation
-    reads: Any = None  # the variable whose value it is
+    trains: frozenset[Any] = frozenset()  # the operations that train; equal sets are equal keys
+    step: Any = None  # the operation of the step counter variable that its run changes
+    reads: Any = None  # the variable that it reads
     is_operation: bool = False
-    fused: Mark | None = None  # it is a result of several steps
+    fused: Mark | None = None  # set if it is a result of several steps
 
 
-NOTHING = Leaf()
+NOTHING = FetchInfo()
 
 
 @dataclass(eq=False)
-class Ledger:
-    """What is known of one graph. Lies in the graph itself, and goes with it."""
+class GraphInfo:
+    """The training information of one graph, stored in the graph itself."""
 
     graph: Any
-    leaves: dict[Any, tuple[Any, Leaf]] = field(default_factory=dict)
-    counters: dict[Any, Any] = field(default_factory=dict)  # step counter -> what to fetch for it
+    leaves: dict[Any, tuple[Any, FetchInfo]] = field(default_factory=dict)
+    counters: dict[Any, Any] = field(default_factory=dict)  # step counter -> its fetch
     runs: dict[frozenset[Any], int] = field(default_factory=dict)
     stepped: int = 0  # runs that changed a step counter
-    base: int | None = None  # the step counter before the first of them, once a loop needs it
+    base: int | None = None  # the step counter before the first of them, set when a loop needs it
     left_out: int = 0
-    _idle: set[Any] = field(default_factory=set)  # operations behind which nothing trains
+    # Operations that neither assign variables nor depend on an assignment.
+    _idle: set[Any] = field(default_factory=set)
 
     @property
     def steps(self) -> int:
         return self.stepped or max(self.runs.values(), default=0)
 
-    def training(self, fetches: Any) -> Sequence[Leaf]:
-        """Return what of the fetches trains; cheap, for it is asked for every run."""
-        found: list[Leaf] = []
+    def training(self, fetches: Any) -> Sequence[FetchInfo]:
+        """Return the fetches that train; cheap because it is called for every run."""
+        found: list[FetchInfo] = []
         for fetch in fetches if isinstance(fetches, list | tuple) else (fetches,):
             known = self.leaves.get(id(fetch))
             leaves = (known[1],) if known is not None else map(self.leaf, single(fetch))
             found += [leaf for leaf in leaves if leaf.trains]
         return found
 
-    def leaf(self, fetch: Any) -> Leaf:
+    def leaf(self, fetch: Any) -> FetchInfo:
         key = fetch if isinstance(fetch, str) else id(fetch)
         known = self.leaves.get(key)
         if known is None:
-            # The fetch is kept too: its id is its own as long as it lives.
+            # The reference to the fetch keeps its id from being reused.
             known = self.leaves[key] = (fetch, self._look(fetch))
         return known[1]
 
-    def _look(self, fetch: Any) -> Leaf:
+    def _look(self, fetch: Any) -> FetchInfo:
         try:
             element = self.graph.as_graph_element(fetch)
         except (TypeError, ValueError, KeyError):
-            return NOTHING  # a SparseTensor, or a fault that the run itself will tell
+            return NOTHING  # a SparseTensor, or an error that the run itself will raise
         operation = getattr(element, "op", element)
         is_operation = operation is element
         fused = mark_of(operation)
-        if fused is not None:  # its steps are those of the operation that was copied
+        if fused is not None:  # its steps are those of the copied operation
             step = self.leaf(fused.op)
-            return Leaf(element, step.trains, step.step, None, is_operation, fused)
+            return FetchInfo(element, step.trains, step.step, None, is_operation, fused)
         trains, assigns = self._behind(operation)
         counter = self._counter(assigns) if trains else None
         reads = None if is_operation or trains else _variable_read(operation)
-        return Leaf(element, trains, counter, reads, is_operation)
+        return FetchInfo(element, trains, counter, reads, is_operation)
 
     def _behind(self, operation: Any) -> tuple[frozenset[Any], list[Any]]:
-        """Return what trains when ``operation`` runs, and every assignment that happens then."""
+        """Return the operations that train when ``operation`` runs, and all its assignments."""
         seen, todo = {operation}, [operation]
         updates, assigns = [], []
         while todo:
@@ -110,9 +178,9 @@ class Ledger:
         return frozenset(updates), assigns
 
     def _hand_made(self, assigns: list[Any]) -> list[Any]:
-        """Return the assignments that train in a graph whose optimizer is made of plain ones.
+        """Return the assignments that train in a graph without optimizer kernels.
 
-        Beside real optimizers such assignments are averages and copies of variables.
+        In a graph with optimizer kernels, such assignments are averages and copies of variables.
         """
         trainable = self._trainable()
         found = [
@@ -128,7 +196,7 @@ class Ledger:
         return {variable.op for variable in self.graph.get_collection("trainable_variables")}
 
     def _counter(self, assigns: list[Any]) -> Any:
-        """Return the step counter among what is assigned: the global step, or what looks so."""
+        """Return the assigned step counter: the global step, or a variable that looks like one."""
         declared = self._declared()
         trainable = self._trainable()
         found = []
@@ -154,7 +222,7 @@ class Ledger:
         return target
 
     def _fetchable(self, target: Any) -> Any:
-        """Return a tensor that is the counter's value and whose run does nothing else, or None."""
+        """Return a tensor that reads the counter and has no other effect, or None."""
         value = target.outputs[0]
         if value.dtype.base_dtype.is_integer:
             return value  # a reference variable
@@ -164,11 +232,11 @@ class Ledger:
         return None
 
 
-def ledger_of(graph: Any) -> Ledger:
+def ledger_of(graph: Any) -> GraphInfo:
     found = getattr(graph, "_danlu_ledger", None)
     if found is None:
-        found = graph._danlu_ledger = Ledger(graph)
-    return found  # type: ignore[no-any-return]
+        found = graph._danlu_ledger = GraphInfo(graph)
+    return found
 
 
 def _inputs(operation: Any) -> Iterable[Any]:
@@ -178,7 +246,7 @@ def _inputs(operation: Any) -> Iterable[Any]:
 
 
 def _target(assign: Any) -> Any:
-    """Return the operation of the variable that is written."""
+    """Return the operation of the assigned variable."""
     operation = assign.inputs[0].op
     while operation.type in _PASSED and operation.inputs:
         operation = operation.inputs[0].op
@@ -186,7 +254,10 @@ def _target(assign: Any) -> Any:
 
 
 def _changes_its_own_value(assign: Any) -> bool:
-    """Tell a step ``w - rate * gradient`` from an initial, a restored or a copied value."""
+    """Return True for an update like ``w - rate * gradient``.
+
+    Return False for an initial, restored or copied value.
+    """
     if not assign.type.startswith(("Assign", "AssignVariableOp")) or assign.type in _ADD:
         return True
     if "Sub" in assign.type:

@@ -1,7 +1,8 @@
-"""Tells how far the training is: ``progress.json`` in the box, once a second at most.
+"""Reports the training progress in ``progress.json`` in the exchange directory.
 
-Between two of those the step alone is noted, in a file of eight bytes: who is killed has no time to
-tell where, and whether it was at the same step as the time before decides what follows.
+The file is written once a second at most. Between two writes only the step is stored, in a file of
+eight bytes. A killed process cannot report its last step, and a retry is decided by whether it was
+the same step as last time.
 """
 
 import atexit
@@ -14,13 +15,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
+from danlu_runtime.steps.graph import ledger_of
+
 _EVERY = 1.0
-_NOTED = 0.01  # seconds between two notes of the step: a note costs microseconds
-_SAMPLES = 15  # a rate is that of the last so many seconds
+_NOTED = 0.01  # seconds between two writes of the step; one takes microseconds
+_SAMPLES = 15  # the rate is that of the last _SAMPLES samples
 
 
 class Progress:
-    """Written by the process it was made in, never by one that was forked from it."""
+    """Progress of this process; forked children do not write it."""
 
     def __init__(self, box: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = os.path.join(box, "progress.json")
@@ -30,18 +35,19 @@ class Progress:
         self._clock = clock
         self._next = 0.0
         self._note_at = 0.0
-        self._offset = 0  # of the global step to what was counted
+        self._offset = 0  # global step minus counted steps
         self._counted = 0
         self._samples: deque[tuple[float, int]] = deque(maxlen=_SAMPLES)
         self._aim: int | None = None
-        self.total: int | None = None  # the global step it goes to, where that is known
+        self._unlimited = ""  # why the step limit cannot end the training
+        self.total: int | None = None  # the global step at which training ends, if known
         atexit.register(self.finish)
 
     def is_due(self) -> bool:
         return self._clock() >= self._next
 
     def tell(self, counted: int, limit: int | None, global_step: int | None) -> None:
-        """Write where the training is; ``counted`` steps were made by this process."""
+        """Write the progress; ``counted`` steps were made by this process."""
         self._next = self._clock() + _EVERY
         self._counted = counted
         if global_step is not None:
@@ -50,16 +56,33 @@ class Progress:
         self._aim = min(known, default=None)
         self._write()
 
+    def tell_unlimited(self, kind: str) -> None:
+        """Write that the step limit cannot end the training; ``kind`` is the reason."""
+        self._unlimited = kind
+        with suppress(OSError):  # the exchange directory was deleted with its task
+            self._write()
+
+    def follow(self, counted: int, step: int) -> None:
+        """Report steps by the script's own number, ``step`` when ``counted`` steps were made.
+
+        Numbers that are not ahead of the count, such as epoch numbers, are ignored.
+        """
+        if step - counted <= max(self._offset, 0):
+            return
+        self._counted, self._offset = counted, step - counted
+        self._samples.clear()  # the rate is computed from the new numbers only
+        self._write()
+
     def passed(self, counted: int) -> None:
-        """Take note of a step between two of those that are told."""
+        """Store a step between two progress writes."""
         self._counted = counted
         if self._samples and self._clock() >= self._note_at:
             self._note()
 
     def finish(self) -> None:
-        """Tell the last step."""
+        """Write the last step."""
         if self._samples and self._counted + self._offset != self._samples[-1][1]:
-            with suppress(OSError):  # the box is gone with its task
+            with suppress(OSError):  # the exchange directory was deleted with its task
                 self._write()
 
     def _rate(self) -> float:
@@ -76,6 +99,7 @@ class Progress:
             "total": self._aim,
             "rate": round(self._rate(), 3),
             "time": time.time(),
+            "unlimited": self._unlimited,
         }
         with open(self._temporary, "w", encoding="utf-8") as file:
             json.dump(told, file)
@@ -83,9 +107,10 @@ class Progress:
         self._note()
 
     def _note(self) -> None:
-        """Write the step down. No descriptor stays open: a script may close it and take its place.
+        """Store the step in a file of eight bytes.
 
-        Eight bytes of one page are written as one: nobody reads half of them.
+        No descriptor stays open, because a script may close it and reuse its number. A write of
+        eight bytes within one page is atomic for readers.
         """
         self._note_at = self._clock() + _NOTED
         if os.getpid() != self._pid:
@@ -95,3 +120,30 @@ class Progress:
             os.pwrite(handle, struct.pack("<q", self._counted + self._offset), 0)
         finally:
             os.close(handle)
+
+
+class Resumed:
+    """The folders of the checkpoints that this process has restored.
+
+    A loop such as ``for step in range(start, 1000)`` keeps its step in Python and names checkpoints
+    by it. The first checkpoint that it saves in a restored folder gives the offset to the counted
+    steps.
+    """
+
+    def __init__(self) -> None:
+        self._folders: set[str] = set()
+
+    def restored(self, path: Any) -> None:
+        self._folders.add(os.path.dirname(os.fspath(path)))
+
+    def step_saved(self, session: Any, path: Any, step: Any) -> int | None:
+        """Return the step number in the name of a saved checkpoint.
+
+        Return None if nothing was restored from its folder or if the name has no number. Also
+        return None if the graph has a step counter, which is read instead.
+        """
+        if isinstance(step, bool) or not isinstance(step, int | np.integer):
+            return None
+        if os.path.dirname(os.fspath(path)) not in self._folders:
+            return None
+        return None if ledger_of(session.graph).stepped else int(step)

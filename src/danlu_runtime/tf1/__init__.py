@@ -1,47 +1,52 @@
-"""TensorFlow 1 for the script: what ``import tensorflow`` gives is a facade over 2.21."""
+"""TensorFlow 1 for scripts: ``import tensorflow`` returns a facade over TensorFlow 2.21.
+
+``facade``, ``modules``: the module a script gets; public and private paths below it.
+``removed_api``, ``before_1_0``: names that TensorFlow 2 moved; names from before 1.0.
+``session``, ``cluster``: sessions without a GPU, checkpoint on SIGTERM; workers of a cluster.
+``flags``: ``tf.flags``. ``estimator``: ``tf.estimator``. ``tf_slim_import``: a faster import.
+``contrib``, ``examples``: ``tf.contrib`` and ``tensorflow.examples``, with the paths of 1.15.
+"""
 
 from types import ModuleType
 
 
 def enter(real: ModuleType) -> ModuleType:
-    """Turn TensorFlow 2 into what the script expects; return what it gets as ``tensorflow``.
+    """Patch TensorFlow 2 and return the module that the script gets as ``tensorflow``.
 
-    Called once, when TensorFlow has been loaded and before the script sees it.
+    Called once, after TensorFlow is loaded and before the script sees it.
     """
     import numpy
 
-    from danlu_runtime import steps, whole_checkpoints
-    from danlu_runtime.activate import version_seen
-    from danlu_runtime.tf1 import (
-        before_one,
-        cluster_files,
-        flags,
-        grace,
-        keras,
-        logs,
-        restored,
-        restored_rnn,
-        session,
-        sync_replicas,
-        workers,
-    )
+    from danlu_runtime import checkpoint_validation as whole_checkpoints
+    from danlu_runtime import steps
+    from danlu_runtime.start.activate import version_seen
+    from danlu_runtime.tf1 import before_1_0 as before_one
+    from danlu_runtime.tf1 import cluster as cluster_files
+    from danlu_runtime.tf1 import cluster as sync_replicas
+    from danlu_runtime.tf1 import cluster as workers
+    from danlu_runtime.tf1 import flags, session
+    from danlu_runtime.tf1 import removed_api as keras
+    from danlu_runtime.tf1 import removed_api as restored
+    from danlu_runtime.tf1 import removed_api as restored_rnn
+    from danlu_runtime.tf1 import session as grace
+    from danlu_runtime.tf1 import session as logs
     from danlu_runtime.tf1.facade import Facade
 
     numpy.set_printoptions(legacy="1.25")  # numpy 2 prints np.float32(0.5) inside lists
     real.compat.v1.disable_v2_behavior()
     restored.restore()
-    restored_rnn.restore()
+    restored_rnn.restore_rnn()
     before_one.accept()
     flags.tolerate()
     logs.print_once()
-    session.place_softly()
+    session.run_without_gpu()
     workers.pass_proxies_by()
     workers.look_often()
     workers.end_synchronous_runs()
-    grace.save_in_grace()
+    grace.checkpoint_on_sigterm()
     cluster_files.keep_here()
     sync_replicas.contribute_once()
     keras.accept_old_calls()
-    whole_checkpoints.mend(real)
+    whole_checkpoints.install(real)
     steps.install()
     return Facade(real, version_seen())

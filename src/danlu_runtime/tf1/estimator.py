@@ -1,7 +1,7 @@
-"""``tf.estimator``: tensorflow-estimator 2.15, the last one, on TensorFlow 2.21.
+"""``tf.estimator``: tensorflow-estimator 2.15, the last version, on TensorFlow 2.21.
 
-It imports modules and names that left TensorFlow after it; none of them is needed to train on
-CPUs and GPUs. So they are put back empty before it is imported.
+It imports modules and names that TensorFlow removed later. None of them is needed to train on CPUs
+and GPUs. Therefore empty ones are added before it is imported.
 """
 
 import importlib
@@ -12,7 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from danlu_runtime.tf1.gone import GoneName, sentence
+from danlu_runtime.tf1.facade import RemovedNameError, sentence
 
 _API = "tensorflow_estimator.python.estimator.api._v1.estimator"
 _API_2 = "tensorflow_estimator.python.estimator.api._v2.estimator"
@@ -32,19 +32,19 @@ _GONE = {
 }
 
 
-def public(rest: str = "") -> ModuleType | None:
-    """Return ``tensorflow.estimator`` of 1.x, or the submodule ``rest`` of it."""
+def public(rest: str = "") -> Any:
+    """Return ``tensorflow.estimator`` of 1.x, or its submodule ``rest``; None if there is none."""
     found = _below(_API, rest)
     return _Estimator(found) if found is not None and not rest else found
 
 
 def second(rest: str = "") -> ModuleType | None:
-    """Return ``tensorflow.estimator`` of 2.x, or the submodule ``rest`` of it."""
+    """Return ``tensorflow.estimator`` of 2.x, or its submodule ``rest``."""
     return _below(_API_2, rest)
 
 
-def private(rest: str) -> ModuleType | None:
-    """Return ``tensorflow.python.estimator.<rest>``."""
+def private(rest: str) -> Any:
+    """Return ``tensorflow.python.estimator.<rest>``, None if there is none."""
     moved = {"export.export": "export.export_lib"}
     return _below(_PRIVATE, moved.get(rest, rest))
 
@@ -60,7 +60,7 @@ def _below(api: str, rest: str) -> ModuleType | None:
 
 
 class _Estimator(ModuleType):
-    """The public module, and a sentence for what is gone from it."""
+    """The public module; removed names raise RemovedNameError."""
 
     def __init__(self, api: ModuleType) -> None:
         super().__init__("tensorflow.estimator", api.__doc__)
@@ -69,7 +69,7 @@ class _Estimator(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name in _GONE:
-            raise GoneName(sentence(f"tf.estimator.{name}", _GONE[name]))
+            raise RemovedNameError(sentence(f"tf.estimator.{name}", _GONE[name]))
         return getattr(self.__dict__["_api"], name)
 
     def __dir__(self) -> list[str]:
@@ -77,14 +77,14 @@ class _Estimator(ModuleType):
 
 
 def __getattr__(name: str) -> Any:
-    """``estimator`` is the module of 1.x, imported when it is asked for."""
+    """Return the 1.x module for the name ``estimator``, imported on use."""
     if name == "estimator":
         return public()
     raise AttributeError(name)
 
 
 def resolve(name: str) -> ModuleType | None:
-    """Serve ``tensorflow_estimator`` itself, which others import by that name, revived."""
+    """Return ``tensorflow_estimator`` for modules that import it by that name, after ``revive``."""
     if name == "tensorflow_estimator" and not _reviving:
         revive()
         return sys.modules[name]
@@ -93,7 +93,7 @@ def resolve(name: str) -> ModuleType | None:
 
 @cache
 def revive() -> None:
-    """Import tensorflow-estimator; once."""
+    """Import tensorflow-estimator, once."""
     _reviving.append(True)
     _put_back_tpu_modules()
     _put_back_estimator_training()
@@ -104,7 +104,7 @@ def revive() -> None:
 
 @contextmanager
 def _the_real_tensorflow() -> Iterator[None]:
-    """Its modules say ``import tensorflow as tf`` and mean the second generation."""
+    """Make ``import tensorflow as tf`` return TensorFlow 2, which the package's modules expect."""
     facade = sys.modules["tensorflow"]
     real = getattr(facade, "_real", facade)
     sys.modules["tensorflow"] = real
@@ -115,7 +115,7 @@ def _the_real_tensorflow() -> Iterator[None]:
 
 
 class _Emptied(ModuleType):
-    """Has every name: nothing of it is called but on a TPU."""
+    """A module that has every name; its contents are called on a TPU only."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -149,7 +149,7 @@ def _put_back_estimator_training() -> None:
 
 def _init_run_config(config: Any, tf_config: Any) -> None:
     config._distribute_coordinator_mode = None
-    # Else a RunConfig with any train_distribute lacks its task type.
+    # Otherwise a RunConfig with train_distribute lacks its task type.
     config._init_distributed_setting_from_environment_var(tf_config)
 
 

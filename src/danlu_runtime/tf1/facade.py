@@ -1,4 +1,4 @@
-"""The module a script gets as ``tensorflow``: names of 1.x first, then those of 2.x."""
+"""The module that a script imports as ``tensorflow``: names of 1.x first, then those of 2.x."""
 
 import importlib
 import sys
@@ -6,13 +6,19 @@ from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
-from danlu_runtime.tf1.before_one import OLDER
+from danlu.errors import Unsupported
+from danlu.messages import get_message
+from danlu_runtime.reports import notes
+from danlu_runtime.tf1.before_1_0 import OLDER
 
 _MODULES = ("contrib", "core", "estimator", "examples", "keras", "python")  # imported on use
 
 
 class Facade(ModuleType):
-    """Names are looked up once and kept. What a script sets stays set, as on any module."""
+    """Facade of TensorFlow 1 over TensorFlow 2.
+
+    Names are looked up once and stored. A script can set attributes as on any module.
+    """
 
     def __init__(self, real: ModuleType, version: str) -> None:
         super().__init__("tensorflow", real.__doc__)
@@ -46,7 +52,7 @@ class Facade(ModuleType):
         return self._import_or_refuse(name)
 
     def _import_or_refuse(self, name: str) -> Any:
-        # ``import tensorflow.python.x`` puts no name into this module where it was loaded before.
+        # ``import tensorflow.python.x`` sets no attribute here if the module was loaded before.
         loaded = sys.modules.get(f"tensorflow.{name}")
         if loaded is not None:
             return loaded
@@ -61,9 +67,37 @@ class Facade(ModuleType):
 
 
 class Late(ModuleType):
-    """A module that is imported when something of it is used."""
+    """A module that is imported on first use."""
 
     def __getattr__(self, name: str) -> Any:
         if name in ("__path__", "__file__"):
             raise AttributeError(name)
         return getattr(importlib.import_module(self.__name__), name)
+
+
+class RemovedNameError(AttributeError, Unsupported):
+    """A removed attribute; scripts that use ``hasattr`` see it as an AttributeError."""
+
+    def __init__(self, message: str) -> None:
+        Unsupported.__init__(self, message)
+        _tell(message)
+
+
+class GoneModule(ImportError, Unsupported):
+    """A removed module; scripts that catch ImportError see it as one."""
+
+    def __init__(self, message: str) -> None:
+        Unsupported.__init__(self, message)
+        _tell(message)
+
+
+def _tell(message: str) -> None:
+    """Write a note if the user's own code uses the name; libraries only probing are ignored."""
+    file, line = notes.caller()
+    if file:
+        notes.note("gone", message, file, line)
+
+
+def sentence(name: str, instead: str) -> str:
+    """Return the error message; ``instead`` is a sentence about the replacement."""
+    return get_message("tf1.not_there", name=name, instead=instead)

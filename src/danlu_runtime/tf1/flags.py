@@ -1,18 +1,41 @@
-"""``tf.flags`` as TensorFlow 1 had it: forgiving.
+"""Makes ``tf.flags`` as tolerant as in TensorFlow 1.
 
-A flag nobody defined is left alone (the platform passes its own), a flag that is defined a second
-time is replaced (absl owns ``log_dir`` and ``v``; a script that imports itself defines all of its
-flags twice), and ``FLAGS.__flags`` and ``FLAGS._parse_flags`` are there.
-For absl-py 2 and TensorFlow 2.21, whose implicit parsing is strict.
+Undefined flags are ignored, because the platform passes its own. A flag that is defined a second
+time is replaced: absl defines ``log_dir`` and ``v``, and a script that imports itself defines all
+its flags twice. ``FLAGS.__flags`` and ``FLAGS._parse_flags`` exist. A flag defined after parsing
+gets its value from the command line.
+
+Written for absl-py 2 and TensorFlow 2.21, which parses strictly on first use.
 """
 
+import copy
 import sys
+from collections.abc import Sequence
 from typing import Any
+
+from danlu_runtime.reports import arguments
+
+_PARSED = "__danlu_parsed"  # key in the __dict__ of FlagValues: the arguments parsed last
 
 
 def tolerate() -> None:
+    _remember_arguments()
     _allow_redefinition()
     _parse_known_flags_only()
+
+
+def _remember_arguments() -> None:
+    from absl.flags import FlagValues, _flagvalues
+
+    arguments.amend_absl(_flagvalues)
+    parse = FlagValues.__call__
+
+    def parse_and_remember(self: Any, argv: Sequence[str], known_only: bool = False) -> list[str]:
+        rest = parse(self, argv, known_only)
+        self.__dict__[_PARSED] = tuple(argv)
+        return rest
+
+    FlagValues.__call__ = parse_and_remember
 
 
 def _allow_redefinition() -> None:
@@ -23,8 +46,35 @@ def _allow_redefinition() -> None:
     def define_again(self: Any, name: str, flag: Any) -> None:
         flag.allow_override = True
         define(self, name, flag)
+        # absl itself leaves a flag that is defined after parsing at its default.
+        late = self.is_parsed() and self[name] is flag
+        if late and _is_given(flag, self.__dict__.get(_PARSED, ())):
+            _parse_late(self, flag)
 
-    FlagValues.__setitem__ = define_again  # type: ignore[method-assign]
+    FlagValues.__setitem__ = define_again
+
+
+def _is_given(flag: Any, argv: Sequence[str]) -> bool:
+    names = {flag.name, f"no{flag.name}", flag.short_name, "flagfile"}
+    return any(
+        word.startswith("-") and word.lstrip("-").partition("=")[0] in names for word in argv[1:]
+    )
+
+
+def _parse_late(values: Any, flag: Any) -> None:
+    """Give one flag its value from the command line; all other flags are unchanged.
+
+    The other flags are parsed as copies. ``--other 5 --late 3`` is read to its end only if
+    ``other`` is known to take a value. The script may have assigned to them since they were parsed.
+    """
+    from absl.flags import FlagValues
+
+    scratch = FlagValues()
+    for name in values:
+        if values[name] is not flag:
+            scratch[name] = copy.deepcopy(values[name])
+    scratch[flag.name] = flag
+    scratch(list(values.__dict__[_PARSED]), known_only=True)
 
 
 def _parse_known_flags_only() -> None:
@@ -57,7 +107,7 @@ def _parse_once(values: Any) -> None:
 
 
 class _ShownFlag:
-    """A flag that prints as its value, as the plain values of TensorFlow 1.4 did."""
+    """A flag that prints as its value, like the plain values of TensorFlow 1.4."""
 
     def __init__(self, flag: Any) -> None:
         self._flag = flag

@@ -1,7 +1,7 @@
-"""Imports tf-slim without scikit-learn, which costs four times what the rest of it does.
+"""Imports tf-slim without scikit-learn, which takes four times as long as the rest of it.
 
-tf-slim 1.1 imports ``sklearn.metrics`` for the scores of one loss, ``cluster_loss``. Whoever takes
-a name from tf-slim imports this module before, and scikit-learn is imported when that loss is run.
+tf-slim 1.1 imports ``sklearn.metrics`` for the scores of one loss, ``cluster_loss``. Modules that
+use tf-slim import this module first. scikit-learn is imported when that loss runs.
 """
 
 import importlib
@@ -13,7 +13,7 @@ _SCORES = "sklearn.metrics"
 
 
 class _Late(ModuleType):
-    """Stands for a module until something of it is used."""
+    """Placeholder of a module that is imported on first use."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -1,18 +1,12 @@
-"""Paths of object stores inside TensorFlow: ``obs://``, ``s3://``, ``ks3://`` and ``cos://``.
+"""Object store paths in TensorFlow: ``obs://``, ``s3://``, ``ks3://`` and ``cos://``.
 
-    shim.c          what TensorFlow loads: its tables of functions, and the bytes of local files
-    build.py        makes the library of it, once
-    bridge.py       from C to Python and back
-    operations.py   what is done with a path
-    files.py        files that TensorFlow has open
-    faults.py       which status an error is
-    leaving.py      the end of the process, and forks
-    summaries.py    writers of summaries that are left open
-    hdf5.py         HDF5 files of Keras, which do not go through TensorFlow
-    keras_weights.py    weights that are several files
-    lite.py         models for TensorFlow Lite
+``shim.c``: the library that TensorFlow loads. ``build``: finds or builds it.
+``bridge``, ``operations``: callbacks from C to Python, and the operations on paths.
+``files``: open files; drafts are stored when they are flushed or closed.
+``formats``: HDF5, Keras weights and TensorFlow Lite, which do not use TensorFlow's files.
+``shutdown``: the end of the process, forks, and open summary writers.
 
-docs/design/tensorflow-files.md says why it is made this way.
+Design: docs/design/tensorflow-files.md
 """
 
 from types import ModuleType
@@ -21,20 +15,20 @@ _registered = False
 
 
 def enter(_: ModuleType) -> None:
-    """Called when TensorFlow has been loaded, before the script sees it."""
+    """Register the schemes; called after TensorFlow is loaded, before the script sees it."""
     register()
 
 
 def register() -> None:
-    """Give TensorFlow the schemes, once per process; TensorFlow must have been loaded.
+    """Register the URL schemes with TensorFlow, once per process; TensorFlow must be loaded.
 
-    Nothing that reaches a store is imported before the first path is used.
+    Storage modules are imported only when the first path is used.
     """
     global _registered
     if _registered:
         return
     _registered = True
-    from danlu_runtime import notes
+    from danlu_runtime.reports import notes
     from danlu_runtime.tffs import build
 
     try:

@@ -1,17 +1,23 @@
-"""From C to Python and back: callbacks that any thread of TensorFlow may call.
+"""Callbacks between C and Python, which any TensorFlow thread may call.
 
-ctypes takes the GIL for each. Nothing raised by Python passes into C: it becomes a status.
+ctypes acquires the GIL for each call. A Python exception never passes into C. It becomes a status.
 """
 
-# For stores; it cannot be loaded any more when Python ends, and a handler may write then.
 import concurrent.futures.thread  # noqa: F401
 import ctypes
+import errno
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from danlu_runtime.tffs import leaving
+from danlu.errors import DanluError, NotAllowed, NotFound, Refused, Unavailable
+from danlu.messages import get_message
+from danlu_runtime.tffs import shutdown as leaving
+
+# concurrent.futures.thread is imported here for the stores. It cannot be imported while Python
+# exits, and an exit handler may still write.
+
 
 _ASK = ctypes.CFUNCTYPE(
     ctypes.c_int64,
@@ -31,11 +37,11 @@ _READ = ctypes.CFUNCTYPE(
 )
 _SETTLE = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int, ctypes.c_void_p)
 
-_kept: list[Any] = []  # what C holds pointers to
+_kept: list[Any] = []  # objects to which C holds pointers
 
 
 def connect(library: Path) -> None:
-    """Hand the callbacks to the library, and the library to TensorFlow."""
+    """Pass the callbacks to the library and register the library with TensorFlow."""
     from tensorflow.python.client import pywrap_tf_session
 
     shim = ctypes.CDLL(str(library))
@@ -64,7 +70,7 @@ def _status_function() -> Any:
 
 
 class _Callbacks:
-    """What the library calls; imports what it needs with the first path."""
+    """The functions that the library calls; they import what they need with the first path."""
 
     def __init__(self, shim: Any, set_status: Any) -> None:
         self._shim = shim
@@ -114,8 +120,55 @@ class _Callbacks:
         return int(answer or 0)
 
     def _refuse(self, error: BaseException, path: bytes, status: int) -> int:
-        from danlu_runtime.tffs.faults import told
-
-        code, sentence = told(error, path)
+        code, sentence = error_status(error, path)
         self._set_status(status, code, sentence.encode("utf-8", "surrogateescape"))
         return -1
+
+
+# Codes of tensorflow/c/tf_status.h.
+CANCELLED, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED = 1, 3, 5, 6, 7
+RESOURCE_EXHAUSTED, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE, UNAUTHENTICATED = 8, 9, 13, 14, 16
+
+_BY_NUMBER = {  # status codes and message keys
+    errno.ENOENT: (NOT_FOUND, "tffs.not_found"),
+    errno.EEXIST: (ALREADY_EXISTS, "tffs.exists"),
+    errno.EISDIR: (FAILED_PRECONDITION, "tffs.is_directory"),
+    errno.ENOTDIR: (FAILED_PRECONDITION, "tffs.not_directory"),
+    errno.ENOTEMPTY: (FAILED_PRECONDITION, "tffs.not_empty"),
+    errno.EINVAL: (FAILED_PRECONDITION, "tffs.error"),
+    errno.EPERM: (PERMISSION_DENIED, "tffs.error"),
+    errno.EACCES: (PERMISSION_DENIED, "tffs.error"),
+    errno.ENOSPC: (RESOURCE_EXHAUSTED, "tffs.no_space"),
+    errno.EDQUOT: (RESOURCE_EXHAUSTED, "tffs.no_space"),
+}
+_OWN = (
+    (NotFound, NOT_FOUND),
+    (NotAllowed, PERMISSION_DENIED),
+    (Refused, INVALID_ARGUMENT),
+    (Unavailable, UNAVAILABLE),
+)
+
+
+def error_status(error: BaseException, path: bytes) -> tuple[int, str]:
+    """Return the TensorFlow status code and the message for an error."""
+    if isinstance(error, OSError):
+        code, key = _BY_NUMBER.get(error.errno or 0, (INTERNAL, "tffs.error"))
+        named = error.filename if isinstance(error.filename, str) else os.fsdecode(path)
+        return code, get_message(key, path=named, reason=error.strerror or str(error))
+    if isinstance(error, DanluError):
+        return _code(error), str(error)
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        return CANCELLED, get_message("tffs.cancelled", error=error)
+    return INTERNAL, f"{os.fsdecode(path)!r}: {type(error).__name__}: {error}"
+
+
+def _code(error: DanluError) -> int:
+    from danlu.storage.s3.answers import NoBucket, NoPermission, Unreachable, WrongKey
+
+    services = (
+        (NoBucket, NOT_FOUND),
+        (NoPermission, PERMISSION_DENIED),
+        (WrongKey, UNAUTHENTICATED),
+        (Unreachable, UNAVAILABLE),
+    )
+    return next((code for kind, code in (*_OWN, *services) if isinstance(error, kind)), INTERNAL)

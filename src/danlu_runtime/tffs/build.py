@@ -1,9 +1,10 @@
-"""The library that TensorFlow loads: found where it was built before, else built.
+"""Finds or builds the library that TensorFlow loads.
 
     python -m danlu_runtime.tffs.build FOLDER      builds it into a folder, and prints its path
 
-It is looked for in ``DANLU_TFFS`` (the path of the library), in ``lib/danlu`` of the Python
-environment, in the user's cache. Its name has a hash of the source: no older one is ever taken.
+The library is searched in ``DANLU_TFFS`` (the path of the library), in ``lib/danlu`` of the Python
+environment and in the user's cache. Its name has a hash of the source. An outdated library is never
+used.
 """
 
 import contextlib
@@ -17,20 +18,22 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from danlu.messages import get_message
+
 VARIABLE = "DANLU_TFFS"
 SOURCE = Path(__file__).with_name("shim.c")
 _OPTIONS = ("-shared", "-fPIC", "-O2", "-o")
 
 
 class NoLibrary(Exception):
-    """The library is not there and cannot be built; says in a sentence what is missing."""
+    """The library is missing and cannot be built; the message has the reason."""
 
 
 def library() -> Path:
-    """Return the path of the library, built where it is not there yet.
+    """Return the path of the library; build it if it is missing.
 
     Raises:
-        NoLibrary: there is no compiler.
+        NoLibrary: it cannot be built, for example because there is no compiler.
     """
     given = os.environ.get(VARIABLE, "")
     if given and os.path.exists(given):
@@ -42,11 +45,11 @@ def library() -> Path:
     for folder in _writable():
         with contextlib.suppress(OSError):
             return build(folder)
-    raise NoLibrary("The library for paths of object stores could not be written anywhere.")
+    raise NoLibrary(get_message("tffs.nowhere"))
 
 
 def build(folder: Path) -> Path:
-    """Build into a folder; several processes may do so at once.
+    """Build into a folder; several processes may do so at the same time.
 
     Raises:
         NoLibrary: there is no compiler, or it failed.
@@ -67,7 +70,7 @@ def build(folder: Path) -> Path:
 
 
 def file_name() -> str:
-    """Return a name that changes with the source and the machine."""
+    """Return a file name that depends on the source and the machine type."""
     content = SOURCE.read_bytes() + platform.machine().encode()
     return f"tffs-{hashlib.sha256(content).hexdigest()[:16]}.so"
 
@@ -76,27 +79,21 @@ def _compile(target: str) -> None:
     command = [*_compiler(), *_OPTIONS, target, str(SOURCE)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
-        raise NoLibrary(
-            f"TensorFlow cannot open obs://, s3://, ks3:// and cos:// here: {command[0]} could not "
-            f"build the library for them ({reason})."
-        )
+        said = done.stderr.strip().splitlines()
+        reason = said[0] if said else get_message("show.exit", code=done.returncode)
+        raise NoLibrary(get_message("tffs.build_failed", command=command[0], reason=reason))
 
 
 def _compiler() -> Sequence[str]:
     for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
-        # A variable may hold a command with options, which is not ours to take apart.
+        # CC may be a command with options. That is not supported and skipped.
         if name and (found := shutil.which(name)):
             return [found]
     from importlib.util import find_spec
 
     if find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang", "cc"]
-    raise NoLibrary(
-        "TensorFlow cannot open obs://, s3://, ks3:// and cos:// here, because there is no C "
-        "compiler to build the library for them: install one (Debian: apt install gcc) or the "
-        "package ziglang (pip install ziglang)."
-    )
+    raise NoLibrary(get_message("tffs.no_compiler"))
 
 
 def _environment() -> Path:
@@ -109,7 +106,7 @@ def _cache() -> Path:
 
 
 def _writable() -> Iterator[Path]:
-    """Yield where to build, best first; not into a Python that all of the machine use."""
+    """Yield folders to build in, best first; never a Python installation shared by all users."""
     if sys.prefix != sys.base_prefix:
         yield _environment()
     yield _cache()

@@ -1,40 +1,45 @@
-"""Files that TensorFlow has open in object stores, by number.
+"""Files in object stores that TensorFlow has open, by number.
 
-What is read lies in a file of this machine (the embedded store), or comes by blocks. What is
-written is a draft: a file of this machine without a name, which becomes an object when it is
-flushed or closed. A process that is killed leaves no half object.
+A file opened for reading is a local file (embedded store) or is read in blocks. A file opened for
+writing is a draft: an unnamed local file that becomes an object when it is flushed or closed. A
+killed process leaves no incomplete object.
 """
 
+import contextlib
 import itertools
 import os
 import re
 import shutil
-import tempfile
 import threading
+import time
 from collections.abc import Callable
-from typing import BinaryIO
+from io import BufferedReader
 
 from danlu.storage import paths
-from danlu.storage.paths_place import file_key, place
+from danlu.storage.paths_lookup import file_key, place
+from danlu_runtime.tffs import shutdown as events
 
-FLUSH, CLOSE, RELEASE, ABANDON = range(4)  # the order is that of shim.c
+FLUSH, CLOSE, RELEASE, ABANDON = range(4)  # in the order of shim.c
 _CHUNK = 8 << 20
-# Flushing a file stores all of it again. Beyond this size only when it has grown by an eighth:
-# else a file of events would be sent a thousand times.
+# A flush stores the whole file again. Beyond this size it is done only after growth by an eighth.
 _ALWAYS = 64 << 20
-# BundleWriter writes to such a name and renames when all is well; nobody else looks for it.
+# Bytes per second. Some scripts flush an event file after each step. Beyond its first 4 KB it is
+# uploaded at this average rate at most, and an early flush is stored a little later.
+_EVENTS_RATE = 1 << 20
+_EVENTS_ALWAYS = 4 << 10
+# BundleWriter writes to such a name and renames it at the end. No other reader uses it.
 _TEMPORARY = re.compile(rb"\.tempstate\d+$")
 
 _numbers = itertools.count(1)
 _readers: "dict[int, Reader]" = {}
 _drafts: "dict[int, Draft]" = {}
-_waiting: "dict[bytes, Draft]" = {}  # closed under a temporary name, not stored yet
+_waiting: "dict[bytes, Draft]" = {}  # closed with a temporary name, not stored yet
 
 
 class Reader:
-    """A file to read at any place; safe for several threads."""
+    """A file for reading at any offset; thread-safe."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BufferedReader) -> None:
         self._stream = stream
         self._lock = threading.Lock()
 
@@ -46,12 +51,12 @@ class Reader:
             return -1
 
     def read_at(self, offset: int, view: memoryview) -> int:
-        """Fill ``view`` as far as the file goes; return how many bytes that were."""
+        """Fill ``view`` from ``offset``; return the number of bytes read before the file ended."""
         done = 0
         with self._lock:
             self._stream.seek(offset)
             while done < len(view):
-                got = self._stream.readinto(view[done:])  # type: ignore[attr-defined]
+                got = self._stream.readinto(view[done:])
                 if not got:
                     break
                 done += got
@@ -61,20 +66,22 @@ class Reader:
         self._stream.close()
 
     def forked(self) -> None:
-        self._lock = threading.Lock()  # a thread that is not here may have held it
+        self._lock = threading.Lock()  # a thread that does not exist in the child may have held it
 
 
 class Draft:
-    """Bytes on their way to an object; shim.c writes them by the descriptor."""
+    """The bytes of an object being written; shim.c writes them through the descriptor."""
 
     def __init__(self, path: bytes, *, append: bool) -> None:
         location = place(path)
         self._storage, self._key = location.storage, file_key(location)
-        self._file = tempfile.TemporaryFile(prefix="danlu-", buffering=0)  # noqa: SIM115
-        self._stored = -1  # how many bytes the object has; only ever more are written
+        self._file = events.draft_file(path)
+        self._stored = -1  # size of the stored object in bytes; the file only grows
         self.owner = os.getpid()
         self._lock = threading.Lock()
         self.path = path
+        self._next = 0.0  # when an event file may be stored again
+        self._timer: threading.Timer | None = None
         if append and paths.is_file(path):
             with paths.open_read(path) as stream:
                 shutil.copyfileobj(stream, self._file, _CHUNK)
@@ -85,7 +92,7 @@ class Draft:
         return self._file.fileno()
 
     def store(self, *, complete: bool) -> None:
-        """Make the bytes visible; in a process that was forked from the writer's, do nothing."""
+        """Store the bytes as an object; do nothing in a process forked from the writer."""
         with self._lock:
             if self.owner != os.getpid() or self._file.closed:
                 return
@@ -95,6 +102,7 @@ class Draft:
             self._file.seek(0)
             self._storage.write(self._key, self._file)
             self._stored = size
+            self._next = time.monotonic() + max(0, size - _EVENTS_ALWAYS) / _EVENTS_RATE
 
     def move(self, path: bytes) -> None:
         location = place(path)
@@ -102,16 +110,31 @@ class Draft:
         self._stored = -1
 
     def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         self._file.close()
 
     def forked(self) -> None:
         self._lock = threading.Lock()
+        self._timer = None
 
     def _size(self) -> int:
         return os.fstat(self._file.fileno()).st_size
 
     def _is_worth(self, size: int) -> bool:
-        return size <= _ALWAYS or size - self._stored >= size // 8
+        if not events.is_events(self.path):
+            return size <= _ALWAYS or size - self._stored >= size // 8
+        wait = self._next - time.monotonic()
+        if wait > 0 and self._timer is None:
+            self._timer = threading.Timer(wait, self._store_later)
+            self._timer.daemon = True
+            self._timer.start()
+        return wait <= 0
+
+    def _store_later(self) -> None:
+        self._timer = None
+        with contextlib.suppress(Exception):  # the next flush or close raises the error
+            self.store(complete=True)
 
 
 def open_read(path: bytes) -> tuple[int, int]:
@@ -134,7 +157,7 @@ def open_write(path: bytes, *, append: bool) -> tuple[int, int]:
 
 
 def settle(number: int, how: int) -> None:
-    """Flush, close, let go of or throw away a file."""
+    """Flush, close, release or abandon a file."""
     if opened := _readers.pop(number, None):
         opened.close()
         return
@@ -146,7 +169,7 @@ def settle(number: int, how: int) -> None:
         if not temporary:
             draft.store(complete=False)
         return
-    del _drafts[number]  # whatever happens now: minutes of trying have passed when it fails
+    del _drafts[number]  # removed even if storing fails, because that has been retried for minutes
     if how == CLOSE and temporary:
         _waiting[draft.path] = draft
         return
@@ -158,7 +181,7 @@ def settle(number: int, how: int) -> None:
 
 
 def rename_draft(path: bytes, to: bytes) -> bool:
-    """Store a waiting draft under its right name; False where none has this one."""
+    """Store a waiting draft under its final name; return False if ``path`` has none."""
     draft = _waiting.pop(path, None)
     if draft is None:
         return False
@@ -171,7 +194,7 @@ def rename_draft(path: bytes, to: bytes) -> bool:
 
 
 def drop_draft(path: bytes) -> bool:
-    """Throw a waiting draft away; False where none has this name."""
+    """Discard a waiting draft; return False if ``path`` has none."""
     draft = _waiting.pop(path, None)
     if draft is not None:
         draft.close()
@@ -179,12 +202,12 @@ def drop_draft(path: bytes) -> bool:
 
 
 def has_drafts() -> bool:
-    """Tell whether this process, and not one it was forked from, has files open to write."""
+    """Return True if this process itself, not its parent before a fork, has files open to write."""
     return any(draft.owner == os.getpid() for draft in _drafts.values())
 
 
 def store_all(failed: Callable[[int], object]) -> list[BaseException]:
-    """Store every draft that is open, unless it ``failed``; return what went wrong."""
+    """Store every open draft, except those that ``failed``; return the errors."""
     faults: list[BaseException] = []
     for number, draft in list(_drafts.items()):
         if _TEMPORARY.search(draft.path) or failed(number):
@@ -197,5 +220,6 @@ def store_all(failed: Callable[[int], object]) -> list[BaseException]:
 
 
 def forked() -> None:
-    for opened in (*_readers.values(), *_drafts.values(), *_waiting.values()):
-        opened.forked()
+    opened: list[Reader | Draft] = [*_readers.values(), *_drafts.values(), *_waiting.values()]
+    for each in opened:
+        each.forked()

@@ -1,5 +1,6 @@
-"""What TensorFlow does with a path of an object store, said in ``danlu.storage.paths``."""
+"""File operations on object stores, as TensorFlow calls them."""
 
+import concurrent.futures.thread  # noqa: F401
 import errno
 import os
 from collections.abc import Callable, Iterable
@@ -12,7 +13,7 @@ from danlu_runtime.tffs import files
 
 @dataclass(frozen=True)
 class Opened:
-    """``descriptor`` of this machine, or -1 where the bytes are elsewhere."""
+    """An open file; ``descriptor`` is a local one, or -1 if the bytes are in a store."""
 
     number: int
     descriptor: int
@@ -20,13 +21,13 @@ class Opened:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Size, nanoseconds of the last change, and 1 for a directory."""
+    """Size, modification time in nanoseconds, and 1 for a directory."""
 
     values: tuple[int, int, int]
 
 
 class Names:
-    """Texts for C: each ends with a zero byte."""
+    """Strings for C, each terminated by a zero byte."""
 
     def __init__(self, names: Iterable[str]) -> None:
         encoded = [os.fsencode(name) for name in names]
@@ -70,7 +71,7 @@ def delete_directory(path: bytes, _: bytes) -> None:
 
 
 def delete_tree(path: bytes, _: bytes) -> None:
-    """TensorFlow's own ``rmtree`` takes a file too."""
+    """Delete a directory tree or a file, as TensorFlow's own ``rmtree`` does."""
     if paths.is_directory(path):
         paths.remove_tree(path)
     else:
@@ -110,11 +111,11 @@ def children(path: bytes, _: bytes) -> Names:
 
 
 def matching(pattern: bytes, _: bytes) -> Names:
-    # TensorFlow writes ``[^a]`` for what is ``[!a]`` here.
+    # TensorFlow writes ``[^a]`` for ``[!a]``.
     return Names(paths.glob(pattern.replace(b"[^", b"[!"), hidden=True))
 
 
-# The order is that of shim.c.
+# In the order of shim.c.
 OPERATIONS: tuple[Callable[[bytes, bytes], Any], ...] = (
     open_read,
     open_write,

@@ -1,34 +1,31 @@
-"""A process that has loaded TensorFlow waits, and every task gets a fork of it.
+"""Warm start: a process that has loaded TensorFlow waits, and each task gets a fork of it.
 
-    recording.py what is loaded, and what that changes
-    logs.py      loggers among it
-    waiting.py   the waiting process
-    keeper.py    the parent of one script
-    become.py    a fork becomes the process of a script
-    shelf.py     modules that are loaded and not asked for yet
-    refusal.py   why a script cannot have such a process
-    variables.py those of them that are read while TensorFlow is loaded
-    image.py     how it looks from outside
+``waiting``: the warm process; it forks the exit monitor, which forks the script.
+``script_start``: turns the fork into the process of a script, or gives a reason to start cold.
+``modules``: records what loading TensorFlow changed, and hides modules until they are imported.
+``env_check``: finds code that sets a variable which TensorFlow reads while it is loaded.
 
-docs/design/warm-start.md says why this is sound, and what it costs.
+Design: docs/design/warm-start.md
 """
 
 from __future__ import annotations
 
 import os
 
-from danlu_runtime import activate
-from danlu_runtime.warm.recording import Recording
+from danlu_runtime.start import activate
+from danlu_runtime.warm.modules import Recording
 
-KERAS = os.path.join(".keras", "keras.json")  # in the home: settings that Keras reads and writes
-_TENSORFLOW = "1.15"  # any version that comes with Keras 2
+# Settings file of Keras in the home directory, read and written by Keras.
+KERAS = os.path.join(".keras", "keras.json")
+_TENSORFLOW = "1.15"  # any version with Keras 2
 
 
 def wait(folder: str, key: str) -> str:
-    """Load everything, then return in a process of its own for each task: with its box.
+    """Load TensorFlow, then return in a forked process for each task, with its exchange directory.
 
-    Python has been started with the standard files a script has: the output is a pipe, whose
-    other end the server holds as long as it lives. It is set aside, and a log takes its place.
+    Python was started with the standard files of a script. stdout is a pipe to the server, which
+    keeps its other end open while it runs. The pipe is moved to another descriptor, and a log file
+    replaces it.
     """
     server = os.dup(1)
     log = os.open(os.path.join(folder, f"{key}.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -44,11 +41,11 @@ def wait(folder: str, key: str) -> str:
 
 
 def _load(home: str) -> tuple[Recording, bytes]:
-    """Return what was loaded, and what Keras wrote down as its settings in a home of its own."""
+    """Return what was loaded, and the settings that Keras wrote in a temporary home directory."""
     path = os.path.join(home, KERAS)
     os.makedirs(home, exist_ok=True)
     if os.path.exists(path):
-        os.remove(path)  # of one that was killed
+        os.remove(path)  # left by a process that was killed
     with Recording() as recording:
         import tensorflow  # noqa: F401
     with open(path, "rb") as file:

@@ -1,7 +1,7 @@
-"""The waiting process: it listens, forks and knows nothing of any task.
+"""The warm process: it accepts connections and forks; it has no state of any task.
 
-It runs no code of a user's and has one thread when it forks. It leaves when the server does, which
-holds the other end of a pipe, or when nobody has asked for long.
+It runs no user code and has one thread when it forks. It exits when the server exits, which holds
+the other end of a pipe, or after a long time without a request.
 """
 
 import contextlib
@@ -12,29 +12,73 @@ import signal
 import socket
 from pathlib import Path
 
-from danlu.agent import kernel
-from danlu.agent.sandbox import Order, hear_signals
-from danlu.taskdir import warm
-from danlu.taskdir.process import MARK
-from danlu_runtime.warm import image
-from danlu_runtime.warm.become import become
-from danlu_runtime.warm.keeper import keep
-from danlu_runtime.warm.recording import Recording
+from danlu.sandbox import kernel
+from danlu.sandbox.entry import LaunchOrder, reset_signals
+from danlu.taskdir import warm_protocol as warm
+from danlu.taskdir.processes import MARK
+from danlu_runtime.warm import script_start as image
+from danlu_runtime.warm.modules import Recording
+from danlu_runtime.warm.script_start import start_script
 
-_PATIENCE = 5.0  # seconds for an agent to say what it wants
+
+def monitor_child(child: int, connection: socket.socket) -> None:
+    """Run as the exit monitor of one script; never return.
+
+    It sends the exit status of the child to the agent and adopts orphaned processes. A process
+    forked here cannot become a child of the agent. The exit monitor outlives the warm process and
+    exits when the agent disconnects. Nothing is read from the connection, because the agent's
+    messages are for the child.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    polled = select.poll()
+    polled.register(connection.fileno(), select.POLLRDHUP)
+    polled.register(reading, select.POLLIN)
+    alive = True
+    while True:
+        alive = _collect(child, connection) and alive
+        handles = {handle for handle, _ in polled.poll()}
+        if connection.fileno() in handles:
+            if alive:
+                os.kill(child, signal.SIGKILL)
+            os._exit(0)
+        os.read(reading, 1024)
+
+
+def _collect(child: int, connection: socket.socket) -> bool:
+    """Reap all exited children; return False if ``child`` was among them."""
+    running = True
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == child:
+                running = False
+                with contextlib.suppress(OSError):
+                    warm.send_json(connection, status=status)
+    return running
+
+
+_PATIENCE = 5.0  # seconds for an agent to send its order
 _IDLE = 1800.0  # seconds
 
 
 def serve(folder: str, key: str, server: int, recording: Recording, keras: bytes) -> str:
-    """Return in the process of a script, with the box of its task; nowhere else."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a keeper ended
+    """Serve agents; return only in the process of a script, with its exchange directory."""
+    # The exit status of an exit monitor is not needed.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     polled = select.poll()
-    polled.register(server, 0)  # told only that nobody holds the other end
+    polled.register(server, 0)  # reports only that the other end was closed
     if polled.poll(0):
-        os._exit(0)  # the place is that of who waits for the next server
+        os._exit(0)  # the socket belongs to the warm process of the next server
     listening = _listen(Path(folder), key)
     gc.collect()
-    gc.freeze()  # a collection in a fork, the one at its end for one, would copy every page
+    gc.freeze()  # a garbage collection in a fork, for example at its exit, would copy every page
     polled.register(listening.fileno(), select.POLLIN)
     while True:
         told = [handle for handle, _ in polled.poll(_IDLE * 1000)]
@@ -43,7 +87,7 @@ def serve(folder: str, key: str, server: int, recording: Recording, keras: bytes
         connection, _ = listening.accept()
         try:
             parent = os.fork()
-        except OSError as error:  # no memory: the agent starts a process of its own
+        except OSError as error:  # no memory: the agent does a cold start
             print(f"no fork: {error}", flush=True)
             parent = -1
         if parent:
@@ -54,17 +98,17 @@ def serve(folder: str, key: str, server: int, recording: Recording, keras: bytes
         order, handles = _hear(connection)
         child = os.fork()
         if child == 0:
-            return become(order, handles, connection, recording, keras)
+            return start_script(order, handles, connection, recording, keras)
         for handle in handles:
             os.close(handle)
-        keep(child, connection)
+        monitor_child(child, connection)
 
 
 def _listen(folder: Path, key: str) -> socket.socket:
-    """Listen under the name agents look for, from the moment there is somebody to answer."""
+    """Create the socket that agents look for, at the moment when requests can be served."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     path = folder / f"{key}.sock"
-    path.unlink(missing_ok=True)  # of one that was killed
+    path.unlink(missing_ok=True)  # left by a process that was killed
     with warm.address(folder, key) as address:
         listening.bind(address)
     path.chmod(0o600)
@@ -73,15 +117,20 @@ def _listen(folder: Path, key: str) -> socket.socket:
 
 
 def hear_as_started() -> None:
-    """Hear signals as a Python that a door has started does, whatever the server was deaf to."""
-    hear_signals()
+    """Set the signal handlers of a Python process started by a sandbox launcher.
+
+    The handlers inherited from the server do not matter.
+    """
+    reset_signals()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # Python does so itself
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python does at startup
+    # TensorFlow loads pdb, which loads readline since Python 3.13. Readline installs a handler.
+    signal.signal(signal.SIGWINCH, signal.SIG_DFL)
 
 
-def _hear(connection: socket.socket) -> tuple[Order, list[int]]:
-    """Become the parent of a script, and return what it shall be; leave where nobody says so."""
+def _hear(connection: socket.socket) -> tuple[LaunchOrder, list[int]]:
+    """Become the parent of a script; return its order and descriptors, or exit if none arrive."""
     hear_as_started()
     os.setsid()
     kernel.become_subreaper()
@@ -93,7 +142,7 @@ def _hear(connection: socket.socket) -> tuple[Order, list[int]]:
     except (OSError, EOFError):
         os._exit(1)
     connection.settimeout(None)
-    order = Order.load(data)
-    with contextlib.suppress(OSError):  # for whoever looks at the processes of this machine
-        image.show([*order.argv[:2], "--keep", order.env[MARK]], {})
+    order = LaunchOrder.load(data)
+    with contextlib.suppress(OSError):  # shown in process listings of this machine
+        image.set_cmdline_and_environ([*order.argv[:2], "--keep", order.env[MARK]], {})
     return order._replace(parent=os.getpid()), handles

@@ -1,4 +1,7 @@
-"""What all engines of MoXing share: files."""
+"""What all engines of MoXing share.
+
+``file``: files of this machine and of object stores. ``util``: small functions scripts import.
+"""
 
 from typing import Any
 

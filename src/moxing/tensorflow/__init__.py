@@ -1,7 +1,11 @@
-"""MoXing for TensorFlow 1: ``mox.run`` and what its functions are filled with.
+"""MoXing for TensorFlow 1: ``mox.run``, data sets, networks and optimizers.
 
-Importing loads nothing: a name is looked for when it is used, in the module that is its home, and
-a name MoXing does not have is TensorFlow's (the manual writes ``import moxing.tensorflow as tf``).
+Importing it loads nothing: a name is imported from its package on first use. A name that MoXing
+does not have is TensorFlow's, because the manual writes ``import moxing.tensorflow as tf``.
+
+``executor``: ``mox.run``. ``datasets``, ``preprocessing``: data sets; augmentation of images.
+``nets``, ``optimizer``: networks and optimizers by name.
+``preset``: preset models, which train without code. ``utils``: flags and version checks.
 """
 
 import importlib
@@ -47,8 +51,5 @@ def __getattr__(name: str) -> Any:
     if name == "auto":
         from danlu.errors import Unsupported
 
-        raise Unsupported(
-            "mox.auto, the search for hyper-parameters, is not there.",
-            hint="Start one job for each set of parameters: danlu run … -p learning_rate=0.1",
-        )
+        raise Unsupported.from_key("moxing.no_auto")
     return getattr(importlib.import_module("tensorflow"), name)

@@ -1,4 +1,7 @@
-"""PyTorch scripts: run as they are, with the PyTorch that is installed where they run."""
+"""Estimators for PyTorch scripts, which run with the PyTorch that is installed on the server.
+
+``estimator``: the class PyTorch.
+"""
 
 from ti.pytorch.estimator import PyTorch
 

@@ -1,4 +1,4 @@
-"""The estimator of PyTorch scripts."""
+"""The estimator for PyTorch scripts."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 from ti.framework import Framework
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Unpack
 
     from ti.arguments import Arguments
 
 
 class PyTorch(Framework):
-    """A plain script. ``framework_version`` is told to nobody: there is one PyTorch, or none."""
+    """An estimator for a script that uses PyTorch.
+
+    ``framework_version`` has no effect; the script uses the installed PyTorch, if any.
+    """
 
     framework_name = "pytorch"
     default_version = "1.1.0"

@@ -1,4 +1,7 @@
-"""scikit-learn scripts: run as they are, with the scikit-learn that is installed there."""
+"""Estimators for scikit-learn scripts, which run with the scikit-learn of the server.
+
+``estimator``: the class SKLearn.
+"""
 
 from ti.sklearn.estimator import SKLearn
 

@@ -1,4 +1,4 @@
-"""The estimator of scikit-learn scripts."""
+"""The estimator for scikit-learn scripts."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 from ti.framework import Framework
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Unpack
 
     from ti.arguments import Arguments
 
 
 class SKLearn(Framework):
-    """A plain script. ``framework_version`` is told to nobody: there is one scikit-learn."""
+    """An estimator for a script that uses scikit-learn.
+
+    ``framework_version`` has no effect; the script uses the installed scikit-learn.
+    """
 
     framework_name = "sklearn"
     default_version = "0.20.0"

@@ -1,4 +1,7 @@
-"""TensorFlow scripts, of both generations. No TensorFlow is imported: the script does that."""
+"""Estimators for TensorFlow 1 and 2 scripts. This package does not import TensorFlow.
+
+``estimator``: the class TensorFlow. ``board``: TensorBoard while ``fit`` waits.
+"""
 
 from ti.tensorflow.estimator import TensorFlow
 

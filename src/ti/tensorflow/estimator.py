@@ -1,4 +1,4 @@
-"""The estimator of TensorFlow scripts."""
+"""The estimator for TensorFlow scripts."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 from ti.framework import Framework, not_a_tensorflow
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing import Unpack
 
     from ti.arguments import Arguments
 
 
 class TensorFlow(Framework):
-    """A script for TensorFlow 1 or 2: it sees the version it asks for, on the one that is there.
+    """An estimator for a script that uses TensorFlow 1 or 2.
 
-    ``script_mode`` has been the only way for long, and is accepted for programs that say so.
+    The script sees the requested version, which is emulated on the installed TensorFlow.
+    ``script_mode`` is accepted for compatibility; scripts always run in script mode.
     ``distributions`` may be ``{'parameter_server': {'enabled': True}}``.
     """
 

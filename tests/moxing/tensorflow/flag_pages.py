@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from moxing.tensorflow.utils.flag_table import GROUPS, Flag
+from moxing.tensorflow.utils.hyper_param_flags import GROUPS, Flag
 
 PAGES = Path(__file__).parents[3] / "docs" / "reference"
 NAMES = {"en": "moxing-flags.md", "zh": "moxing-flags.zh-CN.md"}

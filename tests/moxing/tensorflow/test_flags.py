@@ -1,4 +1,4 @@
-"""The flags of MoXing: manual 2.3, and what the reference says of each."""
+"""The flags of MoXing: manual 2.3, and the reference page."""
 
 import importlib.util
 import logging
@@ -10,9 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from moxing.tensorflow.executor.flags import get_flag, set_flag
-from moxing.tensorflow.utils.flag_table import GROUPS, Flag
-from moxing.tensorflow.utils.hyper_param_flags import HyperParamFlags, mox_flags
+from moxing.tensorflow.executor.request import get_flag, set_flag
+from moxing.tensorflow.utils.hyper_param_flags import GROUPS, Flag, HyperParamFlags, mox_flags
 
 spec = importlib.util.spec_from_file_location(
     "flag_pages", Path(__file__).with_name("flag_pages.py")
@@ -36,7 +35,7 @@ def command_line(monkeypatch):
     mox_flags.forget()
 
 
-def test_the_flags_of_the_manual_are_read_from_the_command_line(command_line):
+def test_flags_of_manual_are_read_from_command_line(command_line):
     """Manual, section 2.3: the command line of the second worker."""
     command_line(
         "--data_url=s3://bucket/data",
@@ -58,7 +57,7 @@ def test_one_process_alone_counts_one_worker():
 
 
 @pytest.mark.parametrize("flag", EVERY, ids=lambda flag: flag.name)
-def test_every_flag_has_its_default_when_nothing_or_an_empty_value_is_given(flag, command_line):
+def test_empty_flag_value_means_default(flag, command_line):
     assert get_flag(flag.name) == flag.default
     command_line(f"--{flag.name}=")
 
@@ -94,7 +93,7 @@ def test_no_flag_is_there_twice():
         (["--checkpoint_exclude_patterns=a=b"], "checkpoint_exclude_patterns", "a=b"),
     ],
 )
-def test_a_command_line_is_read_in_every_way_of_writing(command_line, argv, name, value):
+def test_command_line_is_read_in_every_way_of_writing(command_line, argv, name, value):
     command_line(*argv)
 
     assert get_flag(name) == value
@@ -112,20 +111,20 @@ def test_a_command_line_is_read_in_every_way_of_writing(command_line, argv, name
         (["--ps_hosts", "--x"], "ps_hosts", "--ps_hosts has no value: write --ps_hosts=…."),
     ],
 )
-def test_a_value_of_another_type_is_told_in_a_sentence(command_line, argv, name, sentence):
+def test_value_of_another_type_is_reported_in_one_line(command_line, argv, name, sentence):
     command_line(*argv)
 
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         get_flag(name)
 
 
-def test_a_flag_of_the_script_with_our_name_and_another_type_hurts_nobody_else(command_line):
+def test_conflicting_flag_type_affects_no_other_flag(command_line):
     command_line("--loss_scale=dynamic", "--num_gpus=2", "--rank")
 
     assert get_flag("num_gpus") == 2
 
 
-def test_the_command_line_is_read_at_the_first_question(monkeypatch):
+def test_command_line_is_read_at_first_question(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["train.py", "--num_gpus=3"])
 
     assert mox_flags.num_gpus == 3
@@ -176,7 +175,7 @@ def test_a_wrong_value_is_not_set(name, value, sentence):
         ("", "mox_flags.get_help() lists them."),
     ],
 )
-def test_an_unknown_name_is_told_with_what_may_have_been_meant(call, name, hint):
+def test_unknown_name_is_reported_with_what_may_have_been_meant(call, name, hint):
     sentence = f"MoXing has no flag {name!r}. {hint}"
 
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
@@ -192,7 +191,7 @@ def test_an_unknown_attribute_is_one():
 def test_a_flag_cannot_be_set_inside_a_callback(monkeypatch):
     callbacks = ModuleType("callbacks")
     callbacks.inside_callback = lambda: True
-    monkeypatch.setitem(sys.modules, "moxing.tensorflow.executor.callbacks", callbacks)
+    monkeypatch.setitem(sys.modules, "moxing.tensorflow.executor.model", callbacks)
 
     with pytest.raises(RuntimeError, match="outside input_fn, model_fn and optimizer_fn"):
         set_flag("num_gpus", 2)
@@ -200,7 +199,7 @@ def test_a_flag_cannot_be_set_inside_a_callback(monkeypatch):
     assert get_flag("num_gpus") == 1
 
 
-def test_a_flag_that_is_not_used_is_told_once(command_line, caplog):
+def test_flag_that_is_not_used_is_reported_once(command_line, caplog):
     caplog.set_level(logging.INFO, "moxing")
     command_line("--server_protocol=grpc+verbs", "--warmup_steps=0", "--num_gpus=2")
 
@@ -226,7 +225,7 @@ def test_the_help_has_a_line_for_every_flag():
     assert "Accepted, not used." in next(line for line in lines if "dgc_momentum " in line)
 
 
-def test_a_table_of_ones_own_reads_its_own_line():
+def test_table_of_ones_own_reads_its_own_line():
     flags = HyperParamFlags([Flag("depth", 3, "How deep.")], ["--depth=5"])
 
     assert flags.depth == 5
@@ -237,7 +236,7 @@ def test_reading_a_flag_loads_no_tensorflow():
     program = (
         "import sys; sys.argv = ['train.py', '--num_gpus=2']\n"
         "from moxing.tensorflow.utils.hyper_param_flags import mox_flags\n"
-        "from moxing.tensorflow.executor.flags import set_flag\n"
+        "from moxing.tensorflow.executor.request import set_flag\n"
         "set_flag('num_gpus', mox_flags.num_gpus + 1)\n"
         "print(mox_flags.num_gpus, 'tensorflow' in sys.modules, 'absl' in sys.modules)"
     )

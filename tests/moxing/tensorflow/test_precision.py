@@ -33,14 +33,14 @@ def made(tf, precision):
         ({"var_dtype": "fp32"}, ("float32", "float32")),
     ],
 )
-def test_variables_and_the_model_have_the_types_that_are_asked_for(tf, precision, flags, types):
+def test_variables_and_model_have_types_that_are_asked_for(tf, precision, flags, types):
     for name, value in flags.items():
         setattr(mox_flags, name, value)
 
     assert made(tf, precision) == tuple(getattr(tf, name) for name in types)
 
 
-def test_only_floating_point_inputs_are_cast_and_the_list_stays_one(tf, precision):
+def test_only_floating_point_inputs_are_cast_and_list_stays_one(tf, precision):
     mox_flags.use_fp16 = True
     labels, names = tf.constant([1]), tf.constant(["a"])
 
@@ -62,7 +62,7 @@ def test_numbered_inputs_are_cast_too(tf, precision):
     assert precision.computed(inputs).get_input(0)[0].dtype == tf.float16
 
 
-def test_another_type_is_told(tf, precision):
+def test_another_type_is_reported(tf, precision):
     mox_flags.var_dtype = "int8"
 
     with pytest.raises(ValueError, match="--var_dtype must be fp32 or fp16, got 'int8'"):

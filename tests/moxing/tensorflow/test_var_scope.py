@@ -10,12 +10,12 @@ import pytest
 def var_scope(tf):
     if tf is None:
         return None
-    from moxing.tensorflow.executor.forced_types import var_scope
+    from moxing.tensorflow.executor.precision import var_scope
 
     return var_scope
 
 
-def test_the_program_of_the_manual_prints_what_the_manual_says(tf, var_scope, capsys):
+def test_program_of_manual_prints_expected_output(tf, var_scope, capsys):
     """Manual 4.8: a variable of float32 is returned as a tensor of float16."""
     with var_scope(force_dtype=tf.float32):
         a = tf.get_variable("a", shape=[], dtype=tf.float16)
@@ -46,7 +46,7 @@ def test_what_is_trained_is_the_variable(tf, var_scope, resource):
         assert session.run(variable).tolist() == [0.5, 1.0]
 
 
-def test_a_scope_that_is_used_again_casts_the_same_variable(tf, var_scope):
+def test_scope_that_is_used_again_casts_same_variable(tf, var_scope):
     def layer():
         with var_scope(tf.float32), tf.variable_scope("net", reuse=tf.AUTO_REUSE):
             return tf.get_variable("w", [2], tf.float16)
@@ -65,7 +65,7 @@ def test_no_type_changes_nothing(tf, var_scope):
     assert w.dtype.base_dtype == tf.float16
 
 
-def test_whole_numbers_and_variables_of_the_type_stay_variables(tf, var_scope):
+def test_whole_numbers_and_variables_of_type_stay_variables(tf, var_scope):
     with var_scope(tf.float32):
         step = tf.get_variable("step", initializer=np.int64(7), trainable=False)
         same = tf.get_variable("same", [])
@@ -75,7 +75,7 @@ def test_whole_numbers_and_variables_of_the_type_stay_variables(tf, var_scope):
     assert isinstance(same, tf.Variable)
 
 
-def test_a_regularization_loss_can_be_added_to_the_loss(tf, var_scope):
+def test_regularization_loss_can_be_added_to_loss(tf, var_scope):
     """The published script: ``loss + tf.add_n(regularization_losses)`` with a loss of float16."""
     ones = tf.ones_initializer()
     with var_scope(tf.float32):
@@ -122,7 +122,7 @@ def test_layers_without_a_name_are_counted_on(tf, var_scope):
     assert names == ["net/dense/kernel:0", "net/dense_1/kernel:0"]
 
 
-def test_a_getter_of_the_scope_around_is_still_asked(tf, var_scope):
+def test_getter_of_scope_around_is_still_asked(tf, var_scope):
     def doubled(getter, name, *args, **kwargs):
         return getter(f"{name}_of_theirs", *args, **kwargs)
 
@@ -148,7 +148,7 @@ def test_the_version_is_the_one_the_script_sees(tf):
     assert version_info() >= (1, 13, 0)
 
 
-def test_names_stay_functions_when_a_run_has_loaded_everything(tf):
+def test_names_stay_functions_when_run_has_loaded_everything(tf):
     import moxing.tensorflow as mox
 
     importlib.import_module("moxing.tensorflow.executor.mox_run")

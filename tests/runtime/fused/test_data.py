@@ -12,11 +12,11 @@ def _model(tf, **data):
     return Model(tf.train.AdamOptimizer(0.01).minimize(loss, step), [loss], [begin])
 
 
-def test_the_data_is_read_to_its_very_last_batch(tf):
+def test_data_is_read_to_its_very_last_batch(tf):
     assert_equal(tf, lambda: _model(tf), pieces=(3, 4))
 
 
-def test_at_the_end_of_the_data_the_steps_before_it_are_made(tf):
+def test_at_end_of_data_steps_before_it_are_made(tf):
     from danlu_runtime.fused import Fused
 
     def weights(fused, pieces):

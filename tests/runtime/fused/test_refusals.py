@@ -99,7 +99,7 @@ def _other_graph(tf):
 
 SENTENCES = {
     _reference: r"'weight' is a reference variable; only resource variables",
-    _python: r"'PyFunc\w*' calls Python \(PyFunc\), which is asked once in every step",
+    _python: r"'PyFunc\w*' calls Python \(PyFunc\) once in every step",
     _python_in_a_branch: r"'cond_\w+/PyFunc\w*' calls Python \(PyFunc\)",
     _placeholder: r"The placeholder 'images' is fed anew in every step",
     _queue: r"'fifo_queue\w*' works on a queue \(\w+\), which other threads fill",
@@ -107,14 +107,14 @@ SENTENCES = {
     _staging: r"'StagingArea_put' keeps values from step to step by itself \(Stage\)",
     _two_processes: r"two processes: '.*' in /job:ps/task:0 and '.*' in /job:worker/task:1",
     _inside_a_loop: r"'while/mul' is a part of a loop or of a branch, not of every step",
-    _no_operation: r"What trains must be an operation to be fused, got list",
+    _no_operation: r"The training step must be an operation to be fused, got list",
     _no_tensor: r"The values of a fused step must be tensors, got str",
     _other_graph: r"The value 'Const:0' belongs to another graph than the step",
 }
 
 
 @pytest.mark.parametrize("kind", SENTENCES, ids=lambda kind: kind.__name__.strip("_"))
-def test_what_cannot_be_fused_is_told_in_a_sentence(tf, kind):
+def test_what_cannot_be_fused_is_reported_in_one_line(tf, kind):
     from danlu.errors import Unsupported
     from danlu_runtime.fused import Fused, why_not
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_fused_is_told_in_a_sentence(tf, kind):
         assert len(graph.get_operations()) == before
 
 
-def test_a_default_that_may_be_fed_is_fed_to_all_steps(tf):
+def test_default_that_may_be_fed_is_fed_to_all_steps(tf):
     from danlu_runtime.fused import Fused
 
     rate = tf.placeholder_with_default(1.0, [], "rate")

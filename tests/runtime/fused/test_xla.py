@@ -22,11 +22,13 @@ def _model(tf, hidden=lambda x: x, **data):
     return Model(_momentum(tf, loss), [loss], [begin])
 
 
+@pytest.mark.smoke
 def test_a_network_with_momentum(tf):
     assert_equal(tf, lambda: _model(tf, lambda x: tf.layers.dense(x, 8, tf.nn.relu)), PIECES, **XLA)
 
 
-def test_the_steps_of_a_call_are_compiled_and_a_single_one_is_not(tf):
+@pytest.mark.smoke
+def test_steps_of_call_are_compiled_and_single_one_is_not(tf):
     from danlu_runtime.fused import Fused
 
     with tf.Graph().as_default(), resource_variables(tf):
@@ -80,7 +82,7 @@ def test_dropout_draws_what_it_draws_without_xla(tf, seed):
     assert_equal(tf, lambda: _model(tf, hidden), PIECES, **XLA)
 
 
-def test_calls_may_be_of_more_steps_than_have_their_data_together(tf):
+def test_call_may_exceed_the_prefetched_steps(tf):
     assert_equal(tf, lambda: _model(tf), PIECES, **{**XLA, "ahead": 3})
 
 
@@ -145,7 +147,7 @@ def test_a_last_batch_that_is_smaller(tf):
     assert_equal(tf, build, (2, 4, 1), **XLA)
 
 
-def test_at_the_end_of_the_data_the_steps_before_it_are_made(tf):
+def test_at_end_of_data_steps_before_it_are_made(tf):
     from danlu_runtime.fused import Fused
 
     with tf.Graph().as_default(), resource_variables(tf):
@@ -162,7 +164,7 @@ def test_at_the_end_of_the_data_the_steps_before_it_are_made(tf):
                 assert session.run(step) == 7 * round_
 
 
-def test_a_text_is_told_by_a_call_of_one_step(tf):
+def test_text_is_reported_by_call_of_one_step(tf):
     """A summary: the step it is wanted for is made alone."""
     from danlu_runtime.fused import Fused
 
@@ -180,6 +182,7 @@ def test_a_text_is_told_by_a_call_of_one_step(tf):
     assert tf.Summary.FromString(text).value[0].simple_value == pytest.approx(number)
 
 
+@pytest.mark.smoke
 def test_more_steps_than_were_compiled_are_refused(tf):
     from danlu_runtime.fused import Fused
 
@@ -191,6 +194,7 @@ def test_more_steps_than_were_compiled_are_refused(tf):
 
 
 @pytest.mark.parametrize("steps", [None, 0])
+@pytest.mark.smoke
 def test_a_program_has_a_fixed_number_of_steps(tf, steps):
     from danlu_runtime.fused import Fused
 
@@ -234,12 +238,13 @@ SENTENCES = {
     _loop: r"'while/\w+' \(\w+\) belongs to a loop or a branch XLA cannot compile\.",
     _devices: r"The step works on several devices: /device:CPU:0, /device:CPU:1\.",
     _drawn_from_the_model: r"'RandomShuffle' \(RandomShuffle\) cannot be compiled and depends on",
-    _sparse: r"XLA has nothing for ResourceSparseApplyMomentum\.",
+    _sparse: r"XLA does not support ResourceSparseApplyMomentum\.",
 }
 
 
 @pytest.mark.parametrize("kind", SENTENCES, ids=lambda kind: kind.__name__.strip("_"))
-def test_what_cannot_be_compiled_is_told_in_a_sentence(tf, kind):
+@pytest.mark.smoke
+def test_what_cannot_be_compiled_is_reported_in_one_line(tf, kind):
     from danlu.errors import Unsupported
     from danlu_runtime.fused import Fused, why_not
 

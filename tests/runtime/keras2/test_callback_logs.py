@@ -16,7 +16,7 @@ def train(keras: Any, points: Any, callbacks: Any = None, **more: Any) -> Any:
     )
 
 
-def test_accuracy_keeps_the_name_of_the_first_generation_and_answers_to_both(tf, points):
+def test_accuracy_keeps_name_of_first_generation_and_answers_to_both(tf, points):
     history = train(tf.keras, points).history
 
     assert list(history) == ["loss", "acc", "val_loss", "val_acc"]
@@ -30,7 +30,7 @@ def test_accuracy_keeps_the_name_of_the_first_generation_and_answers_to_both(tf,
     assert json.loads(json.dumps(history))["loss"][0] > 0
 
 
-def test_accuracy_keeps_the_name_of_the_second_generation_and_answers_to_both(tf2, points):
+def test_accuracy_keeps_name_of_second_generation_and_answers_to_both(tf2, points):
     history = train(tf2.keras, points).history
 
     assert list(history) == ["loss", "accuracy", "val_loss", "val_accuracy"]
@@ -50,7 +50,7 @@ def test_checkpoints_are_named_by_either(tf, points, tmp_path):
     assert all(name[3:6] == name[7:10] for name in names)
 
 
-def test_the_callbacks_of_then_take_the_arguments_of_then(tf, points, tmp_path):
+def test_callbacks_of_then_take_arguments_of_then(tf, points, tmp_path):
     import keras
 
     callbacks = keras.callbacks
@@ -96,7 +96,7 @@ def summaries(folder: Path) -> set[str]:
     }
 
 
-def test_plotting_without_graphviz_says_what_is_missing(tf):
+def test_plotting_without_graphviz_reports_what_is_missing(tf):
     import keras
 
     model = keras.models.Sequential([keras.layers.Dense(1, input_dim=4)])

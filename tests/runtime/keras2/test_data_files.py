@@ -52,7 +52,7 @@ def test_mnist_is_taken_from_where_it_is(tf, home, place):
     assert (x.shape, x.max(), y.tolist(), len(more)) == ((6, 28, 28), 7, [0, 1, 2, 3, 4, 5], 2)
 
 
-def test_a_file_with_another_hash_is_taken_and_noted(tf, home):
+def test_file_with_another_hash_is_taken_and_noted(tf, home):
     from keras.datasets import mnist
 
     save_mnist(home / "input/mnist.npz")
@@ -100,7 +100,7 @@ def test_the_second_generation_takes_it_too(tf2, home):
 
 
 @pytest.mark.parametrize("in_a_job", [True, False])
-def test_what_is_nowhere_is_told_in_one_sentence(tf, home, monkeypatch, in_a_job):
+def test_what_is_nowhere_is_reported_in_one_line(tf, home, monkeypatch, in_a_job):
     from keras.datasets import mnist
 
     if not in_a_job:
@@ -230,7 +230,7 @@ def test_get_file_downloads_what_is_not_there(tf, home):
     assert Path(path).read_text() == "far away"
 
 
-def test_the_weights_of_an_application_come_from_an_input(tf, home):
+def test_weights_of_application_come_from_input(tf, home):
     import numpy as np
     from keras.applications.mobilenet import MobileNet
 

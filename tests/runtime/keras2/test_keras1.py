@@ -27,7 +27,7 @@ def test_a_network_of_keras_1_trains(tf, points):
     assert model.layers[0].kernel_regularizer.l2 == pytest.approx(1e-4)
 
 
-def test_convolutions_of_keras_1_have_a_kernel_of_two_sides(tf):
+def test_convolutions_of_keras_1_have_kernel_of_two_sides(tf):
     import keras
     from keras.layers import Conv2D, Convolution2D
 
@@ -41,13 +41,13 @@ def test_convolutions_of_keras_1_have_a_kernel_of_two_sides(tf):
     assert isinstance(tf.keras.layers.Conv2D(8, 3), keras.layers.Conv2D)
 
 
-def test_tf_keras_reads_a_third_number_as_the_stride(tf):
+def test_tf_keras_reads_third_number_as_stride(tf):
     layer = tf.keras.layers.Conv2D(8, 8, 4)
 
     assert (layer.kernel_size, layer.strides) == ((8, 8), (4, 4))
 
 
-def test_a_class_of_the_scripts_own_builds_on_a_convolution(tf):
+def test_class_of_scripts_own_builds_on_convolution(tf):
     from keras.layers import Conv2D
 
     class Mine(Conv2D):
@@ -60,32 +60,34 @@ def test_a_class_of_the_scripts_own_builds_on_a_convolution(tf):
     assert not isinstance(Conv2D(8, 3), Mine)
 
 
-@pytest.mark.parametrize(
-    ("layer", "old", "attribute", "value"),
-    [
-        ("LSTM", {"output_dim": 3, "inner_init": "zeros"}, "units", 3),
-        ("LSTM", {"output_dim": 3, "dropout_W": 0.2}, "dropout", 0.2),
-        ("LSTM", {"output_dim": 3, "dropout_U": 0.2}, "recurrent_dropout", 0.2),
-        ("LSTM", {"output_dim": 3, "forget_bias_init": "zero"}, "unit_forget_bias", False),
-        ("GRU", {"output_dim": 3, "consume_less": "gpu"}, "implementation", 2),
-        ("Convolution1D", {"nb_filter": 4, "filter_length": 3}, "kernel_size", (3,)),
-        ("MaxPooling1D", {"pool_length": 4}, "pool_size", (4,)),
-        ("MaxPooling2D", {"border_mode": "same"}, "padding", "same"),
-        ("GaussianNoise", {"sigma": 0.5}, "stddev", 0.5),
-        ("SpatialDropout2D", {"p": 0.5}, "rate", 0.5),
-        ("UpSampling1D", {"length": 3}, "size", 3),
-        ("ZeroPadding2D", {"dim_ordering": "th"}, "data_format", "channels_first"),
-        ("Embedding", {"input_dim": 5, "output_dim": 2, "dropout": 0.0}, "output_dim", 2),
-        ("BatchNormalization", {"mode": 0, "gamma_init": "ones"}, "axis", -1),
-    ],
-)
-def test_an_argument_of_keras_1_is_understood(tf, layer, old, attribute, value):
+ARGUMENTS = [
+    ("LSTM", {"output_dim": 3, "inner_init": "zeros"}, "units", 3),
+    ("LSTM", {"output_dim": 3, "dropout_W": 0.2}, "dropout", 0.2),
+    ("LSTM", {"output_dim": 3, "dropout_U": 0.2}, "recurrent_dropout", 0.2),
+    ("LSTM", {"output_dim": 3, "forget_bias_init": "zero"}, "unit_forget_bias", False),
+    ("GRU", {"output_dim": 3, "consume_less": "gpu"}, "implementation", 2),
+    ("Convolution1D", {"nb_filter": 4, "filter_length": 3}, "kernel_size", (3,)),
+    ("MaxPooling1D", {"pool_length": 4}, "pool_size", (4,)),
+    ("MaxPooling2D", {"border_mode": "same"}, "padding", "same"),
+    ("GaussianNoise", {"sigma": 0.5}, "stddev", 0.5),
+    ("SpatialDropout2D", {"p": 0.5}, "rate", 0.5),
+    ("UpSampling1D", {"length": 3}, "size", 3),
+    ("ZeroPadding2D", {"dim_ordering": "th"}, "data_format", "channels_first"),
+    ("Embedding", {"input_dim": 5, "output_dim": 2, "dropout": 0.0}, "output_dim", 2),
+    ("BatchNormalization", {"mode": 0, "gamma_init": "ones"}, "axis", -1),
+]
+
+
+def test_an_argument_of_keras_1_is_understood(tf):
     import keras
 
-    assert getattr(getattr(keras.layers, layer)(**old), attribute) == value
+    layers = [getattr(keras.layers, layer)(**old) for layer, old, _, _ in ARGUMENTS]
+
+    found = [getattr(made, row[2]) for made, row in zip(layers, ARGUMENTS, strict=True)]
+    assert found == [value for *_, value in ARGUMENTS]
 
 
-def test_a_model_names_its_ends_as_keras_1_did(tf, points):
+def test_model_names_its_ends_as_keras_1_did(tf, points):
     from keras.layers import Dense, Input
     from keras.models import Model
 
@@ -99,7 +101,7 @@ def test_a_model_names_its_ends_as_keras_1_did(tf, points):
     assert losses[-1] < losses[0]
 
 
-def test_what_keras_2_cannot_do_is_said(tf):
+def test_what_keras_2_cannot_do_is_reported(tf):
     from keras.layers import Embedding
 
     with pytest.raises(ValueError, match=r"Embedding\(dropout=0.3\)"):

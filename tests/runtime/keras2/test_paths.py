@@ -65,7 +65,7 @@ OLD_PLACES = [
 ]
 
 
-def test_a_name_is_found_where_it_used_to_be(tf):
+def test_name_is_found_where_it_used_to_be(tf):
     wrong = [
         f"{path}.{name}"
         for path, name, holds in OLD_PLACES
@@ -94,7 +94,7 @@ def test_parts_are_found_without_importing_them(tf):
     assert keras.backend.tensorflow_backend is keras.backend
 
 
-def test_the_standalone_library_and_the_one_inside_tell_their_versions(tf):
+def test_standalone_library_and_one_inside_report_their_versions(tf):
     import keras
 
     assert keras.__version__ == "2.3.1"

@@ -30,7 +30,7 @@ def test_a_model_comes_back_from_its_file(tf, points, tmp_path, name):
     assert again.fit(x, y, verbose=0).history["loss"][0] > 0
 
 
-def test_a_layer_and_a_loss_of_the_scripts_own_come_back(tf, points, tmp_path):
+def test_layer_and_loss_of_scripts_own_come_back(tf, points, tmp_path):
     import keras
     import numpy as np
     from keras import backend as K

@@ -37,7 +37,7 @@ def test_keras_uses_the_session_it_is_given(tf, points):
     assert get_session() is session
 
 
-def test_layers_train_in_a_graph_of_the_scripts_own(tf, points):
+def test_layers_train_in_graph_of_scripts_own(tf, points):
     import keras
     from keras import backend as K
 
@@ -87,7 +87,7 @@ def test_a_session_is_cleared(tf, points):
 
 
 @pytest.mark.parametrize("optimizer", ["keras", "tensorflow", "name"])
-def test_an_estimator_is_made_of_a_model_and_trains(tf, points, tmp_path, optimizer):
+def test_estimator_is_made_of_model_and_trains(tf, points, tmp_path, optimizer):
     x, y = points
     optimizers = {
         "keras": tf.keras.optimizers.SGD(lr=0.5),
@@ -110,7 +110,7 @@ def test_an_estimator_is_made_of_a_model_and_trains(tf, points, tmp_path, optimi
     assert result["loss"] < before["loss"]
 
 
-def test_an_estimator_of_a_model_trains_under_a_strategy(tf, points, tmp_path):
+def test_estimator_of_model_trains_under_strategy(tf, points, tmp_path):
     x, y = points
     strategy = tf.distribute.MirroredStrategy(["/cpu:0"])
     model = small(tf.keras, tf.train.AdamOptimizer(0.05))

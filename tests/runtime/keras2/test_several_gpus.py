@@ -9,7 +9,7 @@ def small(keras):
     return keras.models.Model(inputs, [keras.layers.Dense(1)(hidden), hidden])
 
 
-def test_without_gpus_it_is_the_model_itself_and_that_is_noted(tf, tmp_path, monkeypatch):
+def test_without_gpus_it_is_model_itself_and_that_is_noted(tf, tmp_path, monkeypatch):
     import keras
     from keras.utils import multi_gpu_model
 
@@ -20,14 +20,14 @@ def test_without_gpus_it_is_the_model_itself_and_that_is_noted(tf, tmp_path, mon
 
     assert parallel is model
     note = json.loads((tmp_path / "translation.jsonl").read_text())
-    assert note["text"] == "multi_gpu_model gives the model itself: there is no GPU"
+    assert note["text"] == "multi_gpu_model returns the model itself: there is no GPU"
 
 
-def test_each_device_gets_a_slice_and_the_results_are_joined(tf, points):
+def test_each_device_gets_slice_and_results_are_joined(tf, points):
     import keras
     import numpy as np
 
-    from danlu_runtime.keras2.several_gpus import replicated
+    from danlu_runtime.keras2.saved_models import replicated
 
     x, y = points
     model = small(keras)

@@ -147,7 +147,7 @@ def test_a_callback_sees_the_validation_data(tf, points):
     assert seen == [[8, 8, 8], [16, 16, 16]]
 
 
-def test_a_model_of_the_scripts_own_class_trains_in_a_graph(tf, points):
+def test_model_of_scripts_own_class_trains_in_graph(tf, points):
     x, y = points
 
     class Own(tf.keras.Model):
@@ -168,7 +168,7 @@ def test_a_model_of_the_scripts_own_class_trains_in_a_graph(tf, points):
     assert model.predict(x).shape == (64, 1)
 
 
-def test_layers_in_the_scripts_own_class_are_called_as_they_are_in_the_second_generation(tf2):
+def test_layers_in_script_classes_follow_keras_2(tf2):
     class Own(tf2.keras.Model):
         def __init__(self) -> None:
             super().__init__()
@@ -187,7 +187,7 @@ def test_layers_in_the_scripts_own_class_are_called_as_they_are_in_the_second_ge
     assert train(tf2.ones((1, 8, 8, 1))).shape == (1, 6, 6, 2)
 
 
-def test_images_of_another_shape_reach_a_model_that_reshapes_them(tf):
+def test_images_of_another_shape_reach_model_that_reshapes_them(tf):
     import numpy as np
 
     model = tf.keras.Sequential([tf.keras.layers.Reshape((784,), input_shape=(784,))])

@@ -22,8 +22,12 @@ def train(tmp_path):
         file = tmp_path / "model.py"
         file.write_text(source)
         job, model = tmp_path / "job.json", tmp_path / "model"
-        told = {"path": str(tmp_path), "model_dir": str(model), "parameters": {**SHORT, **params}}
-        job.write_text(json.dumps(told))
+        reported = {
+            "path": str(tmp_path),
+            "model_dir": str(model),
+            "parameters": {**SHORT, **params},
+        }
+        job.write_text(json.dumps(reported))
         drive(str(file), str(job))
         return model
 

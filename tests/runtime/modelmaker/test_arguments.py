@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from danlu.errors import Refused
-from danlu_runtime.modelmaker.arguments import bind
+from danlu_runtime.modelmaker.functions import bind
 
 GIVEN = {"path": "/data", "params": {"units": [8]}, "channels": {"training": "/data"}}
 ORDER = ("path", "params")
@@ -34,13 +34,13 @@ def test_names_are_known_and_others_get_what_is_left(function):
     assert call(function) == ("/data", {"units": [8]})
 
 
-def test_a_default_is_kept_where_the_name_says_nothing():
+def test_default_is_kept_for_unknown_names():
     assert call(lambda params, size=3: size) == 3
     assert call(lambda size=3: size) == 3
     assert call(lambda path, params, size=3: size, fills_defaults=True) == 3
 
 
-def test_a_function_that_is_called_by_position_gets_both_whatever_their_defaults():
+def test_positional_call_passes_both_arguments():
     assert call(lambda where="data", what=None: (where, what), fills_defaults=True) == (
         "/data",
         {"units": [8]},
@@ -54,6 +54,6 @@ def test_each_call_has_parameters_of_its_own():
     assert [taken(), taken()] == [8, 8]
 
 
-def test_an_argument_that_nothing_is_left_for_is_named():
-    with pytest.raises(Refused, match="train_input_fn asks for an argument 'more'"):
+def test_argument_that_nothing_is_left_for_is_named():
+    with pytest.raises(Refused, match="train_input_fn has an argument 'more'"):
         call(lambda path, params, more: None)

@@ -23,33 +23,33 @@ class Exports:
 
 @pytest.fixture
 def evaluate(tf, tmp_path):
-    """Tell a loss to the exporter of a new attempt; return the exports that are there then."""
+    """Pass a loss to the exporter of a new attempt; return the exports that are there then."""
     exports = Exports()
 
-    def tell(loss, **metrics):
-        from danlu_runtime.modelmaker.best import BestExporter
+    def report(loss, **metrics):
+        from danlu_runtime.modelmaker.training import BestExporter
 
         result = {"loss": loss, "global_step": 7, **metrics}
         BestExporter("best", None, None).export(exports, tmp_path / "best", "", result, False)
         return sorted(tmp_path.glob("best/*"))
 
-    return tell
+    return report
 
 
-def told(folder):
+def metrics_in(folder):
     return json.loads((folder / "assets.extra" / "evaluation.json").read_text())
 
 
-def test_a_worse_model_never_takes_the_place_of_a_better_one(evaluate):
+def test_worse_model_never_takes_place_of_better_one(evaluate):
     (first,) = evaluate(0.5)
 
     assert evaluate(0.7) == [first]
     (better,) = evaluate(0.3)
     assert better != first
-    assert told(better)["loss"] == 0.3
+    assert metrics_in(better)["loss"] == 0.3
 
 
-def test_a_loss_that_is_no_number_is_the_worst(evaluate):
+def test_loss_that_is_no_number_is_worst(evaluate):
     (first,) = evaluate(float("nan"))
 
     (second,) = evaluate(9.0)
@@ -58,14 +58,14 @@ def test_a_loss_that_is_no_number_is_the_worst(evaluate):
     assert evaluate(float("nan")) == [second]
 
 
-def test_only_numbers_are_told(evaluate):
+def test_only_numbers_are_reported(evaluate):
     import numpy as np
 
     (folder,) = evaluate(
         np.float32(0.5), accuracy=np.float64(0.25), picture=b"png", table=np.zeros([2, 2])
     )
 
-    assert told(folder) == {"loss": 0.5, "accuracy": 0.25, "global_step": 7}
+    assert metrics_in(folder) == {"loss": 0.5, "accuracy": 0.25, "global_step": 7}
 
 
 def test_an_export_without_its_evaluation_is_replaced(evaluate, tmp_path):

@@ -9,8 +9,8 @@ import pytest
 
 import danlu_runtime
 from danlu.errors import Refused
-from danlu.job.estimator import DEFAULTS
-from danlu.taskdir.box import Box, Launch
+from danlu.job.modelmaker import DEFAULTS
+from danlu.taskdir.exchange_dir import ExchangeDir, Launch
 from danlu_runtime.modelmaker import check, parameters_of
 
 LAUNCHER = Path(danlu_runtime.__file__).with_name("launch.py")
@@ -33,7 +33,7 @@ def drive(tmp_path):
             (code / "parameters.json").write_text(beside)
         job = tmp_path / "job.json"
         job.write_text(json.dumps({"path": "/data", "parameters": parameters or {}}))
-        box = Box(tmp_path / "box")
+        box = ExchangeDir(tmp_path / "box")
         launch = Launch(str(code / "mnist.py"), (str(job),), False, (), str(code), functions=True)
         box.write_launch(launch)
         done = subprocess.run(
@@ -57,13 +57,13 @@ def test_a_missing_function_is_named_before_anything_else(drive):
     assert "Traceback" not in done.stderr
 
 
-def test_a_wrong_value_beside_the_file_is_told(drive):
+def test_a_wrong_value_beside_the_file_is_reported(drive):
     _, failure = drive(FOUR, beside='{"eval_steps": "all"}')
 
     assert failure.message.startswith("parameters.json: eval_steps must be a whole number")
 
 
-def test_a_file_that_is_no_python_is_told_by_its_line(drive):
+def test_file_that_is_no_python_is_reported_by_its_line(drive):
     _, failure = drive("def model_fn(:\n")
 
     assert (failure.exception, failure.where.file, failure.where.line) == (
@@ -91,11 +91,11 @@ def test_a_function_may_come_from_anywhere(source):
 def test_a_method_is_no_function_of_the_file():
     source = "class Net:\n" + FOUR.replace("\n", "\n    ")
 
-    with pytest.raises(Refused, match="model_fn and train_input_fn and"):
+    with pytest.raises(Refused, match="does not define model_fn, train_input_fn, "):
         check("mnist.py", source.encode(), "/mnist.py")
 
 
-def test_parameters_are_defaults_then_the_file_beside_then_the_jobs(tmp_path):
+def test_parameters_are_defaults_then_file_beside_then_jobs(tmp_path):
     (tmp_path / "parameters.json").write_text(
         '{"eval_steps": 1, "units": 64, "eval_throttle_secs": 5}'
     )
@@ -106,7 +106,7 @@ def test_parameters_are_defaults_then_the_file_beside_then_the_jobs(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{", "[1]"])
-def test_a_file_beside_that_is_no_table_is_refused(tmp_path, text):
+def test_file_beside_that_is_no_table_is_refused(tmp_path, text):
     (tmp_path / "parameters.json").write_text(text)
 
     with pytest.raises(Refused, match=r"parameters\.json"):

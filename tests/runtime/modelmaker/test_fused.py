@@ -113,8 +113,12 @@ def train(tf, tmp_path, monkeypatch):
         handler = Lines()
         file, job, model = (tmp_path / name for name in ("model.py", "job.json", folder))
         file.write_text(text(words))
-        told = {"path": str(tmp_path), "model_dir": str(model), "parameters": {**STEPS, **params}}
-        job.write_text(json.dumps(told))
+        reported = {
+            "path": str(tmp_path),
+            "model_dir": str(model),
+            "parameters": {**STEPS, **params},
+        }
+        job.write_text(json.dumps(reported))
         with monkeypatch.context() as patch:
             if not fused:
                 plain = contextlib.contextmanager(lambda estimator: iter([[]]))
@@ -151,7 +155,10 @@ def assert_same(one, other, tolerance=0.0):
     assert drawn_together
 
 
-@pytest.mark.parametrize("words", [PLAIN, DROPOUT], ids=["plain", "dropout"])
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param(PLAIN, marks=pytest.mark.smoke, id="plain"), pytest.param(DROPOUT, id="dropout")],
+)
 def test_checkpoints_summaries_and_logs_are_those_of_single_steps(train, words):
     fused = train(words, **AT_EACH_CHECKPOINT)
     single = train(words, fused=False, folder="single", **AT_EACH_CHECKPOINT)
@@ -179,17 +186,18 @@ def test_it_ends_with_the_data(train):
     assert_same(fused, train(words, fused=False, folder="single", train_max_steps=None))
 
 
-def test_a_hook_of_the_users_own_sees_every_step(train, capfd):
+@pytest.mark.smoke
+def test_hook_of_users_own_sees_every_step(train, capfd):
     seen = "type('Seen', (tf.train.SessionRunHook,), {'after_run': lambda *_: print('seen')})()"
 
     train({**PLAIN, "HOOKS": f"[{seen}]"}, train_max_steps=20)
 
-    told = capfd.readouterr()
-    assert told.out.count("seen") == 20
-    assert "the steps are made one by one: Seen looks at each of them" in told.err
+    output = capfd.readouterr()
+    assert output.out.count("seen") == 20
+    assert "steps run one by one: Seen observes each of them" in output.err
 
 
-def test_what_the_users_hook_logs_is_that_of_single_steps(train):
+def test_what_users_hook_logs_is_that_of_single_steps(train):
     words = {
         **DROPOUT,
         "HOOKS": "[tf.train.LoggingTensorHook({'loss': loss, 'step': y[0]}, every_n_iter=40)]",
@@ -202,19 +210,20 @@ def test_what_the_users_hook_logs_is_that_of_single_steps(train):
     assert fused.calls < single.calls - 150
 
 
+@pytest.mark.smoke
 def test_a_step_that_calls_python_is_made_alone(train, capfd):
     call = "tf.cast(tf.py_func(lambda: 0.0, [], tf.double), tf.float32)"
     words = {**PLAIN, "DROP": f"lambda x: tf.reshape(x + {call}, [-1, 8])"}
 
     train(words, train_max_steps=20)
 
-    assert "the steps are made one by one: 'PyFunc' calls Python" in capfd.readouterr().err
+    assert "steps run one by one: 'PyFunc' calls Python" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("words", [PLAIN, DROPOUT], ids=["plain", "dropout"])
-def test_with_xla_it_is_the_same_to_five_digits(train, monkeypatch, words):
+def test_with_xla_it_is_same_to_five_digits(train, monkeypatch, words):
     monkeypatch.setenv("DANLU_XLA", "1")
-    monkeypatch.setattr("danlu_runtime.fused.trial._CLEARLY", 0.0)  # however slow it is
+    monkeypatch.setattr("danlu_runtime.fused.refusals._CLEARLY", 0.0)  # however slow it is
     compiled = train(words)
     monkeypatch.delenv("DANLU_XLA")
 
@@ -225,38 +234,40 @@ def test_with_xla_it_is_the_same_to_five_digits(train, monkeypatch, words):
     assert compiled.calls < single.calls - 150
 
 
-def test_a_training_goes_on_with_xla_as_it_began(train, monkeypatch, capfd):
+def test_training_goes_on_with_xla_as_it_began(train, monkeypatch, capfd):
     monkeypatch.setenv("DANLU_XLA", "1")
-    monkeypatch.setattr("danlu_runtime.fused.trial._CLEARLY", 0.0)  # however slow it is
+    monkeypatch.setattr("danlu_runtime.fused.refusals._CLEARLY", 0.0)  # however slow it is
     train(PLAIN, train_max_steps=120)
     monkeypatch.delenv("DANLU_XLA")
 
     later = train(PLAIN, train_max_steps=240)
 
-    assert "training goes on with XLA, as it began" in capfd.readouterr().err
+    assert "training continues with XLA, as it began" in capfd.readouterr().err
     assert json.loads((later.folder / "danlu-steps.json").read_text()) == {"xla": True}
 
 
 def test_compiled_steps_that_are_slower_are_left_out(train, monkeypatch, capfd):
     monkeypatch.setenv("DANLU_XLA", "1")
-    monkeypatch.setattr("danlu_runtime.fused.trial._CLEARLY", 1e9)  # whatever was measured
+    monkeypatch.setattr("danlu_runtime.fused.refusals._CLEARLY", 1e9)  # whatever was measured
 
     trained = train(PLAIN)
 
-    assert "the steps are not compiled any more: a step takes " in capfd.readouterr().err
+    assert "steps are no longer compiled: a step takes " in capfd.readouterr().err
     assert json.loads((trained.folder / "danlu-steps.json").read_text()) == {"xla": False}
 
 
+@pytest.mark.smoke
 def test_what_xla_cannot_compile_is_trained_without_it(train, monkeypatch, capfd):
     monkeypatch.setenv("DANLU_XLA", "1")
     loop = "lambda x: tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * 1.1), [0, x])[1]"
 
     trained = train({**PLAIN, "DROP": loop})
 
-    assert re.search(r"the steps are not compiled: '.*' \(\w+\) belongs", capfd.readouterr().err)
+    assert re.search(r"steps are not compiled: '.*' \(\w+\) belongs", capfd.readouterr().err)
     assert json.loads((trained.folder / "danlu-steps.json").read_text()) == {"xla": False}
 
 
+@pytest.mark.smoke
 def test_another_word_than_yes_or_no_is_refused(train, monkeypatch):
     monkeypatch.setenv("DANLU_XLA", "maybe")
 

@@ -1,4 +1,4 @@
-"""What serving_input_receiver_fn may return, and what is told of it before the training."""
+"""What serving_input_receiver_fn may return, and what is reported about it before the training."""
 
 from pathlib import Path
 
@@ -26,12 +26,13 @@ def test_each_kind_of_receiver_is_exported_and_answers(tf, train, capfd, kind):
         **SHORT,
     )
 
-    said = capfd.readouterr().err
-    assert "serving_input_receiver_fn failed" not in said
-    assert "the exported model answers serving_default: y" in said
+    output = capfd.readouterr().err
+    assert "serving_input_receiver_fn failed" not in output
+    assert "the exported model answers serving_default: y" in output
 
 
-def test_a_receiver_of_one_tensor_feeds_a_model_without_names(tf, train, newest, answer, capfd):
+@pytest.mark.smoke
+def test_receiver_of_one_tensor_feeds_model_without_names(tf, train, newest, answer, capfd):
     source = LINE.replace('({"x": x}, y)', "(x, y)").replace('features["x"]', "features")
     source = source[: source.index("def serving")] + (
         "def serving_input_receiver_fn():\n"
@@ -45,31 +46,29 @@ def test_a_receiver_of_one_tensor_feeds_a_model_without_names(tf, train, newest,
     assert answer(newest(model), {"values": [[0.5]]})["y"] == pytest.approx([2], abs=0.1)
 
 
-def test_a_receiver_that_fails_is_replaced_by_the_inputs_of_the_data_and_told(
-    tf, train, newest, answer, capfd
-):
+def test_failed_receiver_is_replaced_and_reported(tf, train, newest, answer, capfd):
     broken = "def serving_input_receiver_fn():\n    return {'x': feature}\n"
 
     model = train(LINE.replace(RECEIVER, broken), passes=-1)
 
-    said = capfd.readouterr().err
-    assert said.count("serving_input_receiver_fn failed: NameError") == 1
-    assert "x float32[None, 1]" in said
+    output = capfd.readouterr().err
+    assert output.count("serving_input_receiver_fn failed: NameError") == 1
+    assert "x float32[None, 1]" in output
     assert answer(newest(model), {"x": [[0.5]]})["y"] == pytest.approx([2], abs=0.1)
 
 
-def test_a_receiver_for_single_examples_is_kept_and_told(tf, train, capfd):
+def test_receiver_for_single_examples_is_kept_and_reported(tf, train, capfd):
     train(LINE.replace("tf.float32, [None, 1]", "tf.float32, [1, 1]"), **SHORT)
 
-    said = capfd.readouterr().err
-    assert "takes one example at a time: x" in said
-    assert "the exported model answers serving_default: y [1]" in said
+    output = capfd.readouterr().err
+    assert "accepts one example at a time: x" in output
+    assert "the exported model answers serving_default: y [1]" in output
 
 
 FAILS = "def serving_input_receiver_fn():\n    raise RuntimeError('no')\n"
 
 
-def test_a_feature_of_any_name_and_kind_becomes_an_input(tf, train, newest, capfd):
+def test_feature_of_any_name_and_kind_becomes_input(tf, train, newest, capfd):
     features = (
         '{"petal length (cm)": x, "tags": tf.SparseTensor('
         "[[row, 0] for row in range(64)], ['a'] * 64, [64, 3])}"
@@ -80,19 +79,20 @@ def test_a_feature_of_any_name_and_kind_becomes_an_input(tf, train, newest, capf
 
     train(source.replace(RECEIVER, FAILS), **SHORT)
 
-    said = capfd.readouterr().err
-    assert "petal length (cm) float32[None, 1], tags string[None, 3]" in said
-    assert "the exported model answers serving_default: y [16]" in said
+    output = capfd.readouterr().err
+    assert "petal length (cm) float32[None, 1], tags string[None, 3]" in output
+    assert "the exported model answers serving_default: y [16]" in output
 
 
-def test_features_from_which_no_inputs_can_be_derived_are_told(tf, train):
+@pytest.mark.smoke
+def test_features_from_which_no_inputs_can_be_derived_are_reported(tf, train):
     source = LINE.replace('{"x": x}, y', "(x, x), y").replace('features["x"]', "features[0]")
 
     with pytest.raises(Exception, match="eval_input_fn gives a tuple as features"):
         train(source.replace(RECEIVER, FAILS), **SHORT)
 
 
-def test_a_model_that_takes_files_is_loaded_and_not_asked(tf, train, capfd):
+def test_model_that_takes_files_is_loaded_and_not_asked(tf, train, capfd):
     files = """
 def serving_input_receiver_fn():
     files = tf.placeholder(tf.string, [None])
@@ -104,7 +104,8 @@ def serving_input_receiver_fn():
     assert "loaded; its inputs (picture) are not the features" in capfd.readouterr().err
 
 
-def test_a_request_that_the_model_does_not_take_is_told_before_the_training(tf, train, capfd):
+@pytest.mark.smoke
+def test_request_that_model_does_not_take_is_reported_before_training(tf, train, capfd):
     parses = """
 def serving_input_receiver_fn():
     spec = {"weight": tf.FixedLenFeature([1], tf.float32)}
@@ -115,17 +116,17 @@ def serving_input_receiver_fn():
     train(LINE.replace(RECEIVER, parses), **SHORT)
 
     before, after = capfd.readouterr().err.split("[danlu] rehearsed in")
-    assert "will be exported does not take a batch of eval_input_fn" in before
+    assert "will be exported does not accept a batch of eval_input_fn" in before
     assert "weight" in before
-    assert "loaded; serving_default does not take a batch of eval_input_fn" in after
+    assert "loaded; serving_default does not accept a batch of eval_input_fn" in after
 
 
-def test_features_that_the_model_does_not_know_are_told_beside_those_it_does(tf, train, capfd):
+def test_unknown_features_are_reported_with_known_ones(tf, train, capfd):
     source = LINE.replace('ServingInputReceiver({"x": x}', 'ServingInputReceiver({"z": x}')
 
     with pytest.raises(KeyError):
         train(source, **SHORT)
 
-    said = capfd.readouterr().err
-    assert "with the features of serving_input_receiver_fn: z float32[None, 1]" in said
-    assert "With those of eval_input_fn it did not fail: x float32[None, 1]" in said
+    output = capfd.readouterr().err
+    assert "with the features of serving_input_receiver_fn: z float32[None, 1]" in output
+    assert "With those of eval_input_fn it did not fail: x float32[None, 1]" in output

@@ -1,4 +1,4 @@
-"""Files with a mistake: told before the training, and in words that help."""
+"""Files with a mistake: reported before the training, with a useful message."""
 
 from pathlib import Path
 
@@ -32,13 +32,13 @@ def refuse(tf, train, tmp_path):
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
-        (MODEL, MODEL.replace("params", "params, config, extra"), "model_fn asks for an argument"),
-        (INPUT, INPUT.replace("params", "params, extra"), "train_input_fn asks for an argument"),
+        (MODEL, MODEL.replace("params", "params, config, extra"), "model_fn has an argument"),
+        (INPUT, INPUT.replace("params", "params, extra"), "train_input_fn has an argument"),
         (EVAL, "return None", "eval_input_fn returned None"),
         (EVAL, "return points", "eval_input_fn returned a function"),
         ("minimize(loss, tf.train.get_global_step())", "minimize(loss)", "does not count its step"),
         (EVAL, f"{EVAL}.map(lambda x, y: (x, y, y))", "(features, labels), got 3 parts"),
-        (EVAL, f"{EVAL}.take(0)", "not even one batch"),
+        (EVAL, f"{EVAL}.take(0)", "not have a single batch"),
         (LOSS, "mean_squared_error(labels * float('nan'), y)", "the first batch is nan"),
     ],
 )
@@ -53,20 +53,20 @@ def test_a_mistake_has_its_sentence(refuse, right, wrong, sentence):
         ("mode, train_op=train", "ValueError: Missing loss", "train"),
     ],
 )
-def test_a_specification_that_lacks_something_is_told_with_its_mode(
+def test_specification_that_lacks_something_is_reported_with_its_mode(
     refuse, capfd, wrong, error, mode
 ):
     assert error in refuse(SPEC, wrong)
-    said = capfd.readouterr().err
-    assert f"model_fn failed when it was called with mode {mode!r}" in said
-    assert "with loss and train_op" in said
+    output = capfd.readouterr().err
+    assert f"model_fn failed in mode {mode!r}" in output
+    assert "with loss, train_op" in output
 
 
-def test_a_model_without_predictions_is_told_before_the_training(refuse, capfd):
+def test_model_without_predictions_is_reported_before_training(refuse, capfd):
     assert "ValueError: Missing predictions" in refuse(
         PREDICT, "return tf.estimator.EstimatorSpec(mode)"
     )
-    assert "mode 'infer', in which it returns" in capfd.readouterr().err
+    assert "mode 'infer', in which it must return" in capfd.readouterr().err
 
 
 def test_a_specification_of_another_mode_is_refused(refuse):
@@ -78,30 +78,30 @@ def test_a_specification_of_another_mode_is_refused(refuse):
 
 
 def test_a_model_function_that_returns_nothing_is_refused(refuse):
-    said = refuse(PREDICT, "return")
+    text = refuse(PREDICT, "return")
 
-    assert "model_fn returned NoneType when it was called with mode 'infer'" in said
-    assert "with predictions" in said
+    assert "model_fn returned NoneType when it was called with mode 'infer'" in text
+    assert "with predictions" in text
 
 
-def test_data_that_is_not_there_is_told_with_what_is(refuse, tmp_path):
+def test_data_that_is_not_there_is_reported_with_what_is(refuse, tmp_path):
     (tmp_path / "other.csv").write_text("1\n")
     lines = "tf.data.TextLineDataset(path + '/train.csv').map(lambda line: ({'x': [0.0]}, 0.0))"
 
-    said = refuse(EVAL, f"return {lines}.batch(1)")
+    logged = refuse(EVAL, f"return {lines}.batch(1)")
 
-    assert f"eval_input_fn reads {tmp_path}/train.csv, which is not there" in said
-    assert "other.csv" in said
-
-
-def test_a_file_that_python_does_not_find_keeps_the_users_line(refuse, capfd):
-    said = refuse(EVAL, "open(path + '/train.csv')")
-
-    assert "FileNotFoundError" in said
-    assert "eval_input_fn did not find a file; the data of the job" in capfd.readouterr().err
+    assert f"eval_input_fn reads {tmp_path}/train.csv, which does not exist" in logged
+    assert "other.csv" in logged
 
 
-def test_a_loss_that_becomes_nan_in_the_training_has_its_sentence(tf, train):
+def test_file_that_python_does_not_find_keeps_users_line(refuse, capfd):
+    text = refuse(EVAL, "open(path + '/train.csv')")
+
+    assert "FileNotFoundError" in text
+    assert "eval_input_fn did not find a file. The data of the job" in capfd.readouterr().err
+
+
+def test_loss_that_becomes_nan_in_training_has_its_sentence(tf, train):
     step = "tf.cast(tf.train.get_global_step(), tf.float32)"
     wrong = LINE.replace(LOSS, f"mean_squared_error(labels, y) + tf.sqrt(20.0 - {step})")
 
@@ -112,7 +112,10 @@ def test_a_loss_that_becomes_nan_in_the_training_has_its_sentence(tf, train):
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("model_fn = None", "model.py does not define estimator_fn or keras_model_fn or model_fn"),
+        (
+            "model_fn = None",
+            "model.py does not define any of estimator_fn, keras_model_fn, model_fn",
+        ),
         ("serving_input_receiver_fn = 'x'", "must be a function, got str: 'x'"),
     ],
 )
@@ -128,6 +131,6 @@ def test_a_name_without_a_function_is_refused(tf, train, source, sentence):
         ("tf.estimator.RunConfig()", "returned RunConfig, not an Estimator"),
     ],
 )
-def test_an_estimator_whose_model_would_be_lost_is_refused(tf, train, made, sentence):
+def test_estimator_whose_model_would_be_lost_is_refused(tf, train, made, sentence):
     with pytest.raises(Refused, match=sentence):
         train(f"{LINE}\ndef estimator_fn(run_config, params):\n    return {made}\n")

@@ -1,7 +1,7 @@
 """What matplotlib and OpenCV took from scripts of before, in a script as a task runs it."""
 
 
-def test_styles_of_seaborn_and_the_title_of_a_window(task):
+def test_styles_of_seaborn_and_title_of_window(task):
     script = """
     import matplotlib.pyplot as plt
     plt.style.use('seaborn')

@@ -53,7 +53,7 @@ def test_every_name_gives_what_it_gave(task):
     assert "np.vstack of an iterator read as np.vstack of a list" in texts
 
 
-def test_a_library_does_not_get_arrays_of_objects_it_did_not_ask_for(task):
+def test_libraries_get_no_unrequested_object_arrays(task):
     task.write(
         "site-packages/lib.py", "import numpy as np\nmake = lambda: np.array([[1], [1, 2]])\n"
     )
@@ -96,7 +96,7 @@ def test_pickled_objects_are_loaded_as_before_1_16_3(task, name):
     assert ("train.py", 5, text) in task.notes("mapped")
 
 
-def test_who_refuses_pickles_gets_none(task):
+def test_pickles_are_refused_if_disallowed(task):
     script = """
     import numpy as np
     np.save('a.npy', np.array([{}], dtype=object))

@@ -1,5 +1,6 @@
 """What Python's own library has lost, for the user's files; libraries do not see all of it."""
 
+import py_compile
 import sys
 
 import pytest
@@ -54,7 +55,7 @@ def test_modules_of_python_2(task):
     assert ("train.py", 2, "import Queue read as queue") in task.notes("mapped")
 
 
-def test_a_library_still_learns_that_it_runs_on_python_3(task):
+def test_library_still_learns_that_it_runs_on_python_3(task):
     task.write(
         "site-packages/lib.py",
         """
@@ -72,7 +73,7 @@ def test_a_library_still_learns_that_it_runs_on_python_3(task):
     assert task.run(script) == "3 False\n"
 
 
-def test_a_module_of_the_users_with_an_old_name_is_the_users(task):
+def test_module_of_users_with_old_name_is_users(task):
     task.write("Queue.py", "mine = True\n")
     task.write("platform.py", "mine = True\n")
 
@@ -123,6 +124,11 @@ def test_the_rest_of_distutils(tmp_path):
     assert dir_util.mkpath(str(tmp_path / "b/c")) == [str(tmp_path / "b"), str(tmp_path / "b/c")]
     assert dir_util.copy_tree(str(tmp_path / "a"), str(tmp_path / "b")) == [str(tmp_path / "b/x")]
     assert file_util.copy_file(str(tmp_path / "a/x"), str(tmp_path / "y"))[0] == str(tmp_path / "y")
+    assert file_util.move_file(str(tmp_path / "y"), str(tmp_path / "z")) == str(tmp_path / "z")
+    assert (tmp_path / "z").read_text() == "1"
+    assert not (tmp_path / "y").exists()
+    with pytest.raises(OSError, match="not a directory"):
+        dir_util.copy_tree(str(tmp_path / "z"), str(tmp_path / "b"))
     dir_util.remove_tree(str(tmp_path / "a"))
     assert not (tmp_path / "a").exists()
     assert spawn.find_executable("sh")
@@ -138,6 +144,37 @@ def test_imp_loads_files(tmp_path):
     del sys.modules["settings_of_a_test"]
 
     assert (loaded.rate, again.rate, details[2]) == (3, 3, imp_names.PY_SOURCE)
+
+
+def test_imp_loads_packages_and_compiled_files(tmp_path, monkeypatch):
+    (tmp_path / "package_of_a_test").mkdir()
+    (tmp_path / "package_of_a_test/__init__.py").write_text("kind = 'package'\n")
+    (tmp_path / "source.py").write_text("kind = 'compiled'\n")
+    compiled = str(tmp_path / "compiled_of_a_test.pyc")
+    py_compile.compile(str(tmp_path / "source.py"), compiled)
+    for name in ("package_of_a_test", "compiled_of_a_test"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+    found = imp_names.find_module("package_of_a_test", [str(tmp_path)])
+    package = imp_names.load_module("package_of_a_test", *found)
+    file, *found = imp_names.find_module("compiled_of_a_test", [str(tmp_path)])
+    file.close()
+    module = imp_names.load_module("compiled_of_a_test", None, *found)
+
+    assert (package.kind, module.kind) == ("package", "compiled")
+    assert sys.modules["package_of_a_test"] is package
+    suffixes = {(suffix, kind) for suffix, _, kind in imp_names.get_suffixes()}
+    assert {(".py", imp_names.PY_SOURCE), (".pyc", imp_names.PY_COMPILED)} <= suffixes
+
+
+def test_imp_leaves_nothing_of_a_file_that_fails(tmp_path):
+    (tmp_path / "failing_of_a_test.py").write_text("raise KeyError('here')\n")
+
+    with pytest.raises(KeyError, match="here"):
+        imp_names.load_source("failing_of_a_test", str(tmp_path / "failing_of_a_test.py"))
+    assert "failing_of_a_test" not in sys.modules
+    with pytest.raises(ImportError, match="No module named 'nowhere_of_a_test'"):
+        imp_names.find_module("nowhere_of_a_test", [str(tmp_path)])
 
 
 @pytest.mark.parametrize(

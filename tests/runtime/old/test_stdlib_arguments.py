@@ -29,7 +29,7 @@ def test_methods_and_arguments_of_python_before_3_9(task):
     assert ("train.py", 7, "random.sample of a set read as random.sample of a tuple") in notes
 
 
-def test_a_decoder_of_the_scripts_own_gets_its_encoding(task):
+def test_decoder_of_scripts_own_gets_its_encoding(task):
     script = """
     import json
     class Decoder(json.JSONDecoder):

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from danlu_runtime.repair import keras_imports
-from danlu_runtime.repair.mend import mend
+from danlu_runtime.repair.rewrite import repair_source
 
 SCRIPT = b"""import tensorflow as tf
 from tensorflow.python.keras.layers import LSTM, Dense as D
@@ -20,13 +20,13 @@ from tensorflow.python.keras.layers import *
 
 
 def test_imports_and_attributes_are_read_otherwise_and_keep_their_lines():
-    mended = mend(SCRIPT, "x.py", keras=True)
+    repaired = repair_source(SCRIPT, "x.py", keras=True)
 
-    assert [(f.kind, f.line) for f in mended.findings] == [
+    assert [(f.kind, f.line) for f in repaired.findings] == [
         ("mapped", line) for line in (2, 3, 4, 5, 7, 8, 9)
     ]
-    assert ast.unparse(mended.tree).split("\n") == [
-        "from danlu_runtime.repair.keras_names import resolve as __danlu_keras__",
+    assert ast.unparse(repaired.tree).split("\n") == [
+        "from danlu_runtime.repair.keras_imports import resolve as __danlu_keras__",
         "import tensorflow as tf",
         "LSTM = __danlu_keras__('layers.LSTM')",
         "D = __danlu_keras__('layers.Dense')",
@@ -39,7 +39,7 @@ def test_imports_and_attributes_are_read_otherwise_and_keep_their_lines():
         "y = __danlu_keras__('models.Model')",
         "from tensorflow.keras.layers import *",
     ]
-    assert [node.lineno for node in mended.tree.body][1:] == [1, 2, 2, 3, 3, 4, 5, 5, 7, 8, 9]
+    assert [node.lineno for node in repaired.tree.body][1:] == [1, 2, 2, 3, 3, 4, 5, 5, 7, 8, 9]
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_other_imports_stay(script):
 
 
 def test_without_the_old_keras_nothing_is_read_otherwise():
-    assert not mend(SCRIPT, "x.py").changed
+    assert not repair_source(SCRIPT, "x.py").changed
 
 
 def _resolve_all(tf):
-    from danlu_runtime.repair.keras_names import resolve
+    from danlu_runtime.repair.keras_imports import resolve
 
     assert resolve("") is tf.keras or resolve("").layers.Dense is tf.keras.layers.Dense
     assert resolve("layers.LSTM") is tf.keras.layers.LSTM

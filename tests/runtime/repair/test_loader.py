@@ -21,7 +21,7 @@ def test_an_installed_package_is_not_repaired(task):
     assert "SyntaxError: Missing parentheses in call to 'print'" in done.stderr
 
 
-def test_a_good_module_has_its_bytecode_kept_and_a_repaired_one_not(task):
+def test_good_module_has_its_bytecode_kept_and_repaired_one_not(task):
     task.write("good.py", "x = 1\n")
     task.write("old.py", "print 'x'\n")
     task.write("signed.py", "from six.moves import xrange\n")
@@ -32,7 +32,7 @@ def test_a_good_module_has_its_bytecode_kept_and_a_repaired_one_not(task):
     assert kept == {"good", "signed"}
 
 
-def test_bytecode_that_plain_python_left_does_not_hide_a_repair(task):
+def test_bytecode_that_plain_python_left_does_not_hide_repair(task):
     task.write("net.py", "def f(d):\n    return list(d.iteritems())\n")
     task.write("train.py", "import net\n")
     assert task.python("-I", "train.py").returncode == 1  # isolated: net is not found
@@ -41,7 +41,7 @@ def test_bytecode_that_plain_python_left_does_not_hide_a_repair(task):
     assert task.run("import net\nprint(net.f({1: 2}))\n") == "[(1, 2)]\n"
 
 
-def test_source_is_shown_as_it_is_in_the_file(task):
+def test_source_is_shown_as_it_is_in_file(task):
     task.write("net.py", "def f(x):\n    print x\n")
 
     out = task.run("import inspect, net\nprint(inspect.getsource(net.f))\n")
@@ -61,7 +61,7 @@ def test_lines_of_a_file_in_gbk_are_shown(task):
     ]
 
 
-def test_a_module_beside_the_file_is_found_as_python_2_did(task):
+def test_module_beside_file_is_found_as_python_2_did(task):
     task.write("trainer/__init__.py", "")
     task.write("trainer/network.py", "name = __name__\n")
     task.write("trainer/layers/__init__.py", "")
@@ -87,7 +87,7 @@ def test_a_module_beside_the_file_is_found_as_python_2_did(task):
     )
 
 
-def test_a_module_that_is_nowhere_is_refused_as_ever(task):
+def test_module_that_is_nowhere_is_refused_as_ever(task):
     task.write("train.py", "import netwrok\n")
 
     done = task.python("train.py")
@@ -139,7 +139,7 @@ def test_a_program_without_need_is_not_started_again(task):
     assert out == "['train.py']\n"
 
 
-def test_a_file_of_the_users_is_not_hidden_by_what_the_repair_needs(task):
+def test_file_of_users_is_not_hidden_by_what_repair_needs(task):
     for name in ("token", "ast", "difflib", "logging", "tokenize"):
         task.write(f"{name}.py", f"mine = {name!r}\n")
 
@@ -149,7 +149,7 @@ def test_a_file_of_the_users_is_not_hidden_by_what_the_repair_needs(task):
 
 
 @pytest.mark.parametrize(
-    ("script", "line", "said"),
+    ("script", "line", "text"),
     [
         ("x = 1\ny = = 2\n", 2, "invalid syntax"),
         ("def f():\n    reutrn 3\n", 2, "invalid syntax. Did you mean 'return'?"),
@@ -158,7 +158,7 @@ def test_a_file_of_the_users_is_not_hidden_by_what_the_repair_needs(task):
         ("if x:\ny = 1\n", 2, "expected an indented block"),
     ],
 )
-def test_what_nothing_repairs_is_told_at_its_own_line(task, script, line, said):
+def test_what_nothing_repairs_is_reported_at_its_own_line(task, script, line, text):
     task.write("net.py", script)
     task.write("train.py", "import net\n")
 
@@ -166,7 +166,7 @@ def test_what_nothing_repairs_is_told_at_its_own_line(task, script, line, said):
 
     shown = script.split("\n")[line - 1].strip()
     assert f'net.py", line {line}\n    {shown}\n' in done.stderr
-    assert f"Error: {said}" in done.stderr
+    assert f"Error: {text}" in done.stderr
     assert task.notes() == []
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from danlu_runtime.repair import python2_names
-from danlu_runtime.repair.evidence import NAMES
-from danlu_runtime.repair.mend import mend
+from danlu_runtime.repair.python2_tree import NAMES
+from danlu_runtime.repair.rewrite import repair_source
 
 SCRIPT = """
 import sys
@@ -85,7 +85,7 @@ def test_a_traceback_shows_the_lines_of_the_file(task):
     assert "danlu_runtime" not in done.stderr
 
 
-def test_division_is_left_alone_where_the_file_asked_for_it(task):
+def test_division_is_left_alone_where_file_asked_for_it(task):
     assert task.run("from __future__ import division\nprint 7 / 2\n") == "3.5\n"
 
 
@@ -100,7 +100,7 @@ def test_division_is_left_alone_where_the_file_asked_for_it(task):
         "list({}.iteritems()); list({}.itervalues())",
     ],
 )
-def test_a_file_that_compiles_is_python_2_on_proof(task, evidence):
+def test_file_that_compiles_is_python_2_on_proof(task, evidence):
     assert task.run(f"{evidence}\nx = 7\nx /= 2\nprint(x)\n") == "3\n"
 
 
@@ -117,11 +117,11 @@ def test_a_file_that_compiles_is_python_2_on_proof(task, evidence):
         "def unused(d):\n    return d.iteritems()\nprint(7 / 2)\n",
     ],
 )
-def test_a_file_for_python_3_divides_as_python_3(task, script):
+def test_file_for_python_3_divides_as_python_3(task, script):
     assert task.run(script) == "3.5\n"
 
 
-def test_names_left_over_in_a_python_3_file_are_read_all_the_same(task):
+def test_python_2_names_in_python_3_file_work(task):
     script = """
     d = {'a': 1}
     print(f'{[k for k, _ in d.iteritems()]} {d.has_key("a")} {list(xrange(2))}')
@@ -158,7 +158,7 @@ def test_arrays_of_whole_numbers_divide_to_whole_numbers(task):
     assert task.run(script) == "[3 4] [3.5] 3 [3]\n"
 
 
-def test_a_division_is_told_once_and_only_when_something_is_lost(task):
+def test_division_is_reported_once_and_only_when_something_is_lost(task):
     task.run("for i in xrange(6):\n    x = i / 3\nprint 6 / 3\n")
 
     divided = [note for note in task.notes("repaired") if "divided" in note[2]]
@@ -187,8 +187,8 @@ def test_execfile_runs_a_file_in_the_callers_names(task):
     assert task.run("execfile('settings.py')\nprint rate\n") == "settings\n3\n"
 
 
-def test_print_function_and_print_statement_are_told_apart():
-    future = mend(
+def test_print_function_and_print_statement_are_distinguished():
+    future = repair_source(
         b"from __future__ import print_function\nprint('a', file=None)\nx = 0777\n", "x.py"
     )
 
@@ -212,11 +212,11 @@ def test_halves_are_rounded_away_from_zero(number, rounded):
     assert python2_names.round_half_up(number) == rounded
 
 
-def test_every_name_of_python_2_is_read_and_told():
+def test_every_name_of_python_2_is_read_and_reported():
     for name in sorted(NAMES):
-        mended = mend(f"x = {name}\ny = f'python 3'\n".encode(), "x.py")
+        repaired = repair_source(f"x = {name}\ny = f'python 3'\n".encode(), "x.py")
 
-        assert [finding.line for finding in mended.findings] == [1], name
+        assert [finding.line for finding in repaired.findings] == [1], name
         assert callable(getattr(python2_names, name))
 
 
@@ -243,16 +243,16 @@ def test_codecs_from_bytes_to_bytes_give_texts(task):
         ("nO", "rot-13", "aB"),
     ],
 )
-def test_a_codec_is_found_by_any_of_its_names(value, codec, text):
+def test_codec_is_found_by_any_of_its_names(value, codec, text):
     assert python2_names.decode(value, codec) == text
     assert python2_names.decode(value, encoding=codec) == text
 
 
-def test_a_text_beyond_latin_1_is_encoded_as_its_source_was():
+def test_text_beyond_latin_1_is_encoded_as_its_source_was():
     assert python2_names.encode("丹", "hex") == "e4b8b9"
 
 
-def test_an_object_with_an_encoder_of_its_own_is_asked():
+def test_object_with_encoder_of_its_own_is_asked():
     class Tokenizer:
         def encode(self, text):
             return [len(text)]

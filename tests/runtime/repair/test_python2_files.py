@@ -18,8 +18,8 @@ def test_pickles_go_through_files_opened_for_text(task):
     """
 
     assert task.run(script) == "{'k': [1, 2]} second\n3 3 3\nas bytes\n"
-    told = "Python 2: pickle reads and writes bytes, in files opened for text too"
-    assert told in [text for _, _, text in task.notes("repaired")]
+    reported = "Python 2: pickle reads and writes bytes, in files opened for text too"
+    assert reported in [text for _, _, text in task.notes("repaired")]
 
 
 def test_tables_go_through_files_opened_for_bytes(task):
@@ -43,7 +43,7 @@ def test_tables_go_through_files_opened_for_bytes(task):
     assert (task.code / "t.csv").read_bytes() == 'a;1\r\n丹;"x;y"\r\nend;2\n'.encode()
 
 
-def test_a_text_is_written_into_a_file_of_bytes(task):
+def test_text_is_written_into_file_of_bytes(task):
     script = """
     # -*- coding: utf-8 -*-
     import sys
@@ -58,14 +58,14 @@ def test_a_text_is_written_into_a_file_of_bytes(task):
     """
 
     assert task.run(script) == "mine x\nend\n"
-    told = "text written to a file of bytes, or bytes to one of text, as in Python 2"
-    assert [line for _, line, text in task.notes("repaired") if text == told] == [4, 5]
+    reported = "text written to a file of bytes, or bytes to one of text, as in Python 2"
+    assert [line for _, line, text in task.notes("repaired") if text == reported] == [4, 5]
     assert (task.code / "a").read_bytes() == b"text \xff"
     assert (task.code / "b").read_bytes() == "丹炉".encode()
     assert (task.code / "c").read_bytes() == b"plain"
 
 
-def test_a_file_for_python_3_is_refused_as_by_python_3(task):
+def test_file_for_python_3_is_refused_as_by_python_3(task):
     task.write("train.py", "open('a', 'wb').write('text')\nprint(f'{1}')\n")
 
     done = task.python("train.py")

@@ -5,8 +5,11 @@ import codecs
 
 import pytest
 
-from danlu_runtime.repair import encoding, fullwidth, lines, tabs
-from danlu_runtime.repair.keyword_hint import nearest_keyword
+from danlu_runtime.repair import rewrite as encoding
+from danlu_runtime.repair import rewrite as lines
+from danlu_runtime.repair import text as fullwidth
+from danlu_runtime.repair import text as tabs
+from danlu_runtime.repair.rewrite import nearest_keyword
 
 
 @pytest.mark.parametrize(
@@ -23,21 +26,21 @@ def test_what_python_reads_is_read_without_a_word(data, text):
 
 
 @pytest.mark.parametrize(
-    ("data", "line", "said"),
+    ("data", "line", "message"),
     [
         ("x = 1\ns = '损失'\n".encode("gbk"), 2, "not UTF-8: read as GBK"),
         ("# coding: utf-8\ns = '损失'\n".encode("gbk"), 2, "not UTF-8: read as GBK"),
         ("s = '损失'\n".encode("utf-16"), 1, "UTF-16"),
         (b"# coding: utf8mb4\ns = 1\n", 1, "'utf8mb4' is unknown"),
-        (b"s = 1\n\x1a", 2, "mark of DOS"),
+        (b"s = 1\n\x1a", 2, "DOS end mark"),
     ],
 )
-def test_what_windows_editors_write_is_told(data, line, said):
+def test_what_windows_editors_write_is_reported(data, line, message):
     text, (finding,) = encoding.decode(data)
 
     assert "s = " in text
     assert finding.line == line
-    assert said in finding.text
+    assert message in finding.text
 
 
 @pytest.mark.parametrize(
@@ -55,7 +58,7 @@ def test_what_windows_editors_write_is_told(data, line, said):
         ("a\u200bb = 1", "ab = 1"),
     ],
 )
-def test_marks_of_a_chinese_keyboard_are_read_as_plain_ones(written, read):
+def test_marks_of_chinese_keyboard_are_read_as_plain_ones(written, read):
     text, (finding,) = fullwidth.to_plain(f"\n{written}\n")
 
     assert text == f"\n{read}\n"
@@ -74,13 +77,13 @@ def test_a_finding_names_the_mark():
     assert finding.text == "， (U+FF0C) read as ,, U+3000 read as a space"
 
 
-def test_tabs_of_the_indentation_become_spaces_and_no_others():
+def test_tabs_of_indentation_become_spaces_and_no_others():
     text = "if x:\n\ty = '\t'\n  \tz = '''\n\tinside'''\n"
 
     assert tabs.expand(text, 8) == ("if x:\n        y = '\t'\n        z = '''\n\tinside'''\n")
 
 
-def test_nodes_keep_the_lines_of_the_file_they_came_from():
+def test_nodes_keep_lines_of_file_they_came_from():
     old = "def f((a, b)):\n    print a\n    return b\nf(1)"
     new = "def f(t):\n    a, b = t\n    print(a)\n    return b\nf(1)"
     tree = ast.parse(new)

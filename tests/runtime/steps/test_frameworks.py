@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.steps.training import model, told, total, watch
+from runtime.steps.training import model, reported_steps, total, watch
 
 
 def test_a_monitored_session_stops_and_saves(tf, monkeypatch, tmp_path):
@@ -17,7 +17,7 @@ def test_a_monitored_session_stops_and_saves(tf, monkeypatch, tmp_path):
     assert tf.train.latest_checkpoint(str(tmp_path)).endswith("model.ckpt-5")
 
 
-def test_a_monitored_session_that_is_never_asked_goes_on_without_training(tf, monkeypatch):
+def test_monitored_session_that_is_never_asked_goes_on_without_training(tf, monkeypatch):
     watch(monkeypatch, limit=5)
     made = model(tf, tf.train.get_or_create_global_step())
     hooks = [tf.train.StopAtStepHook(last_step=1000), tf.train.NanTensorHook(made.loss)]
@@ -47,7 +47,7 @@ def _input(tf, count=None):
     return lambda: tf.data.Dataset.from_tensors(([1.0], [1.0])).repeat(count)
 
 
-def test_an_estimator_trains_so_many_steps_and_still_evaluates(tf, monkeypatch, tmp_path):
+def test_estimator_trains_so_many_steps_and_still_evaluates(tf, monkeypatch, tmp_path):
     watch(monkeypatch, limit=5)
     estimator = _estimator(tf, tmp_path)
     train = tf.estimator.TrainSpec(_input(tf), max_steps=100)
@@ -59,7 +59,7 @@ def test_an_estimator_trains_so_many_steps_and_still_evaluates(tf, monkeypatch, 
     assert metrics["mean"] == 1.0
 
 
-def test_an_estimator_trained_again_and_again_makes_so_many_steps_in_all(tf, monkeypatch, tmp_path):
+def test_step_limit_counts_repeated_estimator_training(tf, monkeypatch, tmp_path):
     watch(monkeypatch, limit=5)
     estimator = _estimator(tf, tmp_path)
 
@@ -86,10 +86,11 @@ def test_slim_trains_so_many_steps_and_saves(tf, monkeypatch, tmp_path):
         log_every_n_steps=0,
     )
 
-    assert tf.train.latest_checkpoint(str(tmp_path / "log")).endswith("model.ckpt-5")
+    # A thread of slim's saves the first step, and may be done with that last.
+    assert (tmp_path / "log" / "model.ckpt-5.index").exists()
 
 
-def test_a_supervisor_is_told_to_stop(tf, monkeypatch, tmp_path):
+def test_supervisor_should_stop_becomes_true(tf, monkeypatch, tmp_path):
     watch(monkeypatch, limit=5)
     made = model(tf, tf.train.get_or_create_global_step())
     supervisor = tf.train.Supervisor(logdir=str(tmp_path))
@@ -130,11 +131,11 @@ def test_keras_batches_trained_by_hand_go_on_without_training(tf, monkeypatch):
 
 
 @pytest.mark.parametrize("last", [{"num_steps": 40}, {"last_step": 40}])
-def test_a_stop_hook_says_how_many_steps_there_are(tf, monkeypatch, tmp_path, last):
+def test_stop_hook_reports_how_many_steps_there_are(tf, monkeypatch, tmp_path, last):
     watch(monkeypatch, box=tmp_path)
     made = model(tf, tf.train.get_or_create_global_step())
 
     with tf.train.MonitoredTrainingSession(hooks=[tf.train.StopAtStepHook(**last)]) as session:
         session.run(made.train)
 
-    assert (told(tmp_path)["step"], told(tmp_path)["total"]) == (1, 40)
+    assert (reported_steps(tmp_path)["step"], reported_steps(tmp_path)["total"]) == (1, 40)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from runtime.steps.training import told, total, watch
+from runtime.steps.training import reported_steps, total, watch
 
 
 def _fused(tf, global_step=True, data=None):
-    """Return a loop, the single step beside it, and the weight that tells how many ran."""
+    """Return a loop, the single step beside it, and the weight that shows how many ran."""
     from danlu_runtime.fused import Fused
 
     with tf.variable_scope("", use_resource=True):
@@ -19,7 +19,7 @@ def _fused(tf, global_step=True, data=None):
 
 
 @pytest.mark.parametrize("global_step", [True, False])
-def test_a_fused_run_counts_as_the_steps_it_makes(tf, monkeypatch, global_step):
+def test_fused_run_counts_as_steps_it_makes(tf, monkeypatch, global_step):
     watch(monkeypatch, limit=1000)
     fused, train, weight = _fused(tf, global_step)
 
@@ -52,7 +52,7 @@ def test_a_fused_run_prepared_as_a_callable_counts(tf, monkeypatch):
     assert total() == 15
 
 
-def test_who_makes_fused_runs_is_told_how_many_steps_are_left(tf, monkeypatch):
+def test_remaining_steps_are_known_to_fused_runs(tf, monkeypatch):
     from danlu_runtime.steps import allowance
 
     watch(monkeypatch, limit=25)
@@ -89,8 +89,8 @@ def test_steps_before_the_end_of_the_data_count(tf, monkeypatch, tmp_path):
         with pytest.raises(tf.errors.OutOfRangeError):
             session.run(fused.values, fused.feed(10))
 
-    from danlu_runtime.steps.watch import current
+    from danlu_runtime.steps.session_monitor import current
 
     assert total() == 17
     current().progress.finish()
-    assert told(tmp_path)["step"] == 17
+    assert reported_steps(tmp_path)["step"] == 17

@@ -7,9 +7,7 @@ import pytest
 from runtime.steps.training import model, total, watch
 
 
-def test_a_loop_ends_by_itself_and_the_save_after_it_holds_the_last_step(
-    tf, monkeypatch, tmp_path, capfd
-):
+def test_save_after_limited_loop_has_last_step(tf, monkeypatch, tmp_path, capfd):
     watch(monkeypatch, limit=5)
     made = model(tf)
     saver = tf.train.Saver()
@@ -59,7 +57,7 @@ def test_a_loop_up_to_a_global_step_ends(tf, monkeypatch, tmp_path):
     assert path.endswith("model-5")
 
 
-def test_a_summary_is_written_for_a_real_step_only(tf, monkeypatch, tmp_path):
+def test_summary_is_written_for_real_step_only(tf, monkeypatch, tmp_path):
     import glob
 
     watch(monkeypatch, limit=5)
@@ -77,7 +75,7 @@ def test_a_summary_is_written_for_a_real_step_only(tf, monkeypatch, tmp_path):
     assert steps == [0, 1, 2, 3, 4, 100]
 
 
-def test_a_loop_that_reads_the_global_step_by_itself_ends(tf, monkeypatch):
+def test_loop_that_reads_global_step_by_itself_ends(tf, monkeypatch):
     watch(monkeypatch, limit=5)
     step = tf.Variable(0, name="my_step", trainable=False)
     made = model(tf, step)
@@ -90,7 +88,7 @@ def test_a_loop_that_reads_the_global_step_by_itself_ends(tf, monkeypatch):
 
 
 def test_a_loop_without_end_ends_the_program_well(tf, monkeypatch, capfd):
-    from danlu_runtime.steps import loop
+    from danlu_runtime.steps import step_limit as loop
 
     monkeypatch.setattr(loop, "RUNS", 100)
     watch(monkeypatch, limit=5)
@@ -105,8 +103,8 @@ def test_a_loop_without_end_ends_the_program_well(tf, monkeypatch, capfd):
     assert "did not end by itself" in capfd.readouterr().err
 
 
-def test_a_loop_that_swallows_the_end_of_its_data_for_ever_ends_the_program_too(tf, monkeypatch):
-    from danlu_runtime.steps import loop
+def test_loop_catching_outofrange_forever_ends_program(tf, monkeypatch):
+    from danlu_runtime.steps import step_limit as loop
 
     monkeypatch.setattr(loop, "RUNS", 100)
     watch(monkeypatch, limit=5)
@@ -123,7 +121,7 @@ def test_a_loop_that_swallows_the_end_of_its_data_for_ever_ends_the_program_too(
             _for_ever(train)
 
 
-def test_a_loop_up_to_the_end_of_its_data_gets_it(tf, monkeypatch):
+def test_loop_up_to_end_of_its_data_gets_it(tf, monkeypatch):
     watch(monkeypatch, limit=5)
     data = tf.data.Dataset.range(10**9).make_one_shot_iterator().get_next()
     weight = tf.get_variable("weight", initializer=0.0)
@@ -144,7 +142,7 @@ def test_a_loop_up_to_the_end_of_its_data_gets_it(tf, monkeypatch):
     assert runs == 5
 
 
-def test_queue_runners_are_told_to_stop_by_their_coordinator(tf, monkeypatch):
+def test_coordinator_stops_queue_runners(tf, monkeypatch):
     watch(monkeypatch, limit=5)
     made = model(tf)
     queue = tf.train.string_input_producer(["a", "b"])
@@ -164,7 +162,7 @@ def test_queue_runners_are_told_to_stop_by_their_coordinator(tf, monkeypatch):
         assert session.run(made.weight) == -5.0
 
 
-def test_the_coordinator_of_an_evaluation_after_the_training_goes_on(tf, monkeypatch):
+def test_coordinator_of_evaluation_after_training_goes_on(tf, monkeypatch):
     watch(monkeypatch, limit=2)
     made = model(tf)
 
@@ -180,7 +178,7 @@ def test_the_coordinator_of_an_evaluation_after_the_training_goes_on(tf, monkeyp
     assert trained.should_stop()
 
 
-def test_results_that_never_came_with_a_step_are_computed_without_one(tf, monkeypatch):
+def test_results_that_never_came_with_step_are_computed_without_one(tf, monkeypatch):
     watch(monkeypatch, limit=3)
     made = model(tf)
     given = tf.placeholder(tf.float32)
@@ -208,7 +206,7 @@ def test_two_networks_trained_in_turn_make_one_step_together(tf, monkeypatch):
     assert total() == 4
 
 
-def test_an_operation_that_comes_after_the_limit_runs_once(tf, monkeypatch):
+def test_operation_that_comes_after_limit_runs_once(tf, monkeypatch):
     watch(monkeypatch, limit=4)
     first, second = model(tf, scope="first"), model(tf, scope="second")
 
@@ -220,8 +218,8 @@ def test_an_operation_that_comes_after_the_limit_runs_once(tf, monkeypatch):
         assert session.run([first.weight, second.weight]) == [-4.0, -1.0]
 
 
-def test_every_loop_has_patience_of_its_own(tf, monkeypatch):
-    from danlu_runtime.steps import loop
+def test_each_loop_has_its_own_timeout(tf, monkeypatch):
+    from danlu_runtime.steps import step_limit as loop
 
     monkeypatch.setattr(loop, "RUNS", 100)
     watch(monkeypatch, limit=4)
@@ -234,10 +232,10 @@ def test_every_loop_has_patience_of_its_own(tf, monkeypatch):
                 session.run(made.train)
 
 
-def test_the_lines_of_a_traceback_are_those_of_script_and_library(tf, monkeypatch):
+def test_lines_of_traceback_are_those_of_script_and_library(tf, monkeypatch):
     import traceback
 
-    from danlu_runtime.program import without_ours
+    from danlu_runtime.start.program import without_ours
 
     watch(monkeypatch, limit=4)
     made = model(tf)
@@ -250,7 +248,7 @@ def test_the_lines_of_a_traceback_are_those_of_script_and_library(tf, monkeypatc
 
 
 def test_trouble_of_ours_never_reaches_the_script(tf, monkeypatch, capfd):
-    from danlu_runtime.steps.graph import Ledger
+    from danlu_runtime.steps.graph import GraphInfo
 
     watch(monkeypatch, limit=3)
     made = model(tf)
@@ -258,14 +256,14 @@ def test_trouble_of_ours_never_reaches_the_script(tf, monkeypatch, capfd):
     def broken(self, fetches):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(Ledger, "training", broken)
+    monkeypatch.setattr(GraphInfo, "training", broken)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(10):
             session.run(made.train)
         assert session.run(made.weight) == -10.0
 
-    assert capfd.readouterr().err.count("not counted any more: RuntimeError: a bug") == 1
+    assert capfd.readouterr().err.count("no longer counted: RuntimeError: a bug") == 1
 
 
 def _for_ever(act):

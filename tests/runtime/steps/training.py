@@ -19,19 +19,19 @@ def watch(monkeypatch: Any, limit: int | None = None, box: Path | None = None) -
 
 def total() -> int:
     """Return how many steps were counted."""
-    from danlu_runtime.steps.watch import current
+    from danlu_runtime.steps.session_monitor import current
 
     watching = current()
     assert watching is not None
     return watching.counter.total
 
 
-def told(box: Path) -> dict[str, Any]:
+def reported_steps(box: Path) -> dict[str, Any]:
     return json.loads((box / "progress.json").read_text())
 
 
 def model(tf: Any, global_step: Any = None, scope: str = "model") -> SimpleNamespace:
-    """Return a weight that falls by one with every step: its value tells how many ran."""
+    """Return a weight that falls by one with every step: its value shows how many ran."""
     with tf.variable_scope(scope):
         weight = tf.get_variable("weight", initializer=0.0)
         loss = weight * 1.0

@@ -73,7 +73,7 @@ def by_name(labels, logits):
 
 
 @pytest.mark.parametrize("own", [inputs_first, labels_first, by_name])
-def test_a_loss_of_the_users_own_gets_its_arguments_in_its_order(tf, own):
+def test_loss_of_users_own_gets_its_arguments_in_its_order(tf, own):
     loss = tf.nn.seq2seq.sequence_loss(
         [tf.constant([[7.0]])], [tf.constant([2.0])], [tf.ones([1])], softmax_loss_function=own
     )
@@ -132,7 +132,7 @@ def test_dimensions_are_reversed_by_flags_or_by_number(tf):
     assert value(tf, tf.reverse(square, axis=[tf.constant(0)])).tolist() == [[3, 4], [1, 2]]
 
 
-def test_images_are_resized_to_a_height_and_a_width(tf):
+def test_images_are_resized_to_height_and_width(tf):
     images = tf.ones([1, 2, 2, 3])
     method = tf.image.ResizeMethod.NEAREST_NEIGHBOR
     resize = tf.image.resize_images
@@ -149,7 +149,7 @@ def test_images_are_resized_to_a_height_and_a_width(tf):
 
 
 @pytest.mark.parametrize("name", ["nce_loss", "sampled_softmax_loss"])
-def test_the_inputs_of_a_sampled_loss_may_come_first(tf, name):
+def test_inputs_of_sampled_loss_may_come_first(tf, name):
     loss = getattr(tf.nn, name)
     weights, biases = tf.constant([[1.0], [2.0], [3.0]]), tf.zeros([3])
     inputs, labels = tf.constant([[0.5]]), tf.constant([[2]], tf.int64)

@@ -1,4 +1,4 @@
-"""Who reads and writes the checkpoints of a cluster."""
+"""Which process reads and writes the checkpoints of a cluster."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def places_of_files(tf):
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-def test_the_process_whose_saver_it_is_reads_and_writes(tf, cluster, sharded):
+def test_process_whose_saver_it_is_reads_and_writes(tf, cluster, sharded):
     with tf.device(tf.train.replica_device_setter(cluster=cluster)):
         tf.get_variable("w", [4])
     tf.train.Saver(sharded=sharded)
@@ -31,7 +31,7 @@ def test_the_process_whose_saver_it_is_reads_and_writes(tf, cluster, sharded):
     assert places_of_files(tf) == {"/job:worker/task:0/device:CPU:0"}
 
 
-def test_a_graph_that_knows_of_no_cluster_is_left_alone(tf, cluster):
+def test_graph_that_knows_of_no_cluster_is_left_alone(tf, cluster):
     """An Estimator's master evaluates alone: its session has no such devices."""
     tf.get_variable("w", [4])
     tf.train.Saver(sharded=True)

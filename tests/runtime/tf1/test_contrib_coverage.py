@@ -38,7 +38,7 @@ def test_each_call_gives_what_it_should(tf, module, monkeypatch):
 
 
 @pytest.mark.parametrize(("lang", "name"), PAGES)
-def test_the_page_says_what_becomes_of_each(tf, lang, name):
+def test_the_page_reports_what_becomes_of_each(tf, lang, name):
     page = (table.PAGES / name).read_text(encoding="utf-8").splitlines()
 
     assert [line for line in page if line.startswith("| `t")] == list(table.rows(lang))

@@ -120,7 +120,7 @@ def test_a_keras_model_becomes_an_estimator(tf, tmp_path):
         ("training", "TrainSpec"),
     ],
 )
-def test_the_private_paths_scripts_import_give_the_public_classes(tf, module, name):
+def test_private_paths_scripts_import_give_public_classes(tf, module, name):
     import importlib
 
     private = importlib.import_module(f"tensorflow.python.estimator.{module}")

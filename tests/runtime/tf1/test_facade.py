@@ -11,11 +11,11 @@ def test_names_of_1x_come_before_those_of_2x(tf):
     assert tf.optimizers.Adam is tf.keras.optimizers.Adam or tf.optimizers.Adam  # a 2.x name
 
 
-def test_it_says_the_version_the_job_asks_for(tf):
+def test_version_is_that_of_the_job(tf):
     assert (tf.__version__, tf.VERSION) == ("1.15.5", "1.15.5")
 
 
-def test_a_graph_is_built_and_trained_in_a_session(tf):
+def test_graph_is_built_and_trained_in_session(tf):
     x = tf.placeholder(tf.float32, [None])
     w = tf.Variable(0.0)
     loss = tf.reduce_mean(tf.square(x * w - 2 * x))
@@ -29,12 +29,12 @@ def test_a_graph_is_built_and_trained_in_a_session(tf):
     assert w.dtype.name == "float32_ref"
 
 
-def test_a_misspelt_name_is_answered_with_the_near_one(tf):
+def test_misspelt_name_is_answered_with_near_one(tf):
     with pytest.raises(AttributeError, match=r"no attribute 'placehoder'. Did you mean 'placeh"):
         _ = tf.placehoder
 
 
-def test_an_estimator_that_is_gone_is_refused_in_a_sentence(tf):
+def test_estimator_that_is_gone_is_refused_in_sentence(tf):
     with pytest.raises(AttributeError, match="scikit-learn's trees"):
         _ = tf.estimator.BoostedTreesClassifier
 
@@ -44,7 +44,7 @@ def test_hasattr_works_as_on_any_module(tf):
     assert not hasattr(tf, "Sessions_of_2030")
 
 
-def test_a_gpu_in_the_script_is_the_cpu_where_there_is_none(tf):
+def test_gpu_in_script_is_cpu_where_there_is_none(tf):
     with tf.device("/gpu:3"):
         product = tf.constant(6) * 7
     config = tf.ConfigProto()
@@ -91,7 +91,7 @@ def test_numbers_are_printed_as_they_were(tf):
         assert str([session.run(tf.constant(0.5))]) == "[0.5]"
 
 
-def test_a_name_that_nothing_is_like_is_refused_briefly(tf):
+def test_name_that_nothing_is_like_is_refused_briefly(tf):
     with pytest.raises(AttributeError) as refused:
         _ = tf.nothing_of_the_kind
 
@@ -107,7 +107,7 @@ def test_a_name_that_nothing_is_like_is_refused_briefly(tf):
         "import tensorflow.nn",
     ],
 )
-def test_a_module_has_what_was_put_back_however_it_is_imported(tf, statement):
+def test_module_has_what_was_put_back_however_it_is_imported(tf, statement):
     exec(statement, {})
     logits, labels = tf.constant([[4.0, 0.0]]), tf.constant([[0.25, 0.75]])
 

@@ -12,19 +12,42 @@ def define(tf):
     return flags.FLAGS
 
 
-def test_a_flag_nobody_defined_is_left_alone(tf, monkeypatch):
+def test_undefined_flag_is_left_alone(tf, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["train.py", "--num_gpus=4", "--max_steps=7", "--train_url="])
 
     assert define(tf).max_steps == 7
 
 
-def test_a_flag_of_absl_can_be_defined_by_the_script(tf, monkeypatch):
+def test_flag_accepts_argument_names_of_both_versions(tf, monkeypatch):
+    argv = ["train.py", "--new_url=s3://bucket", "--old_url=/data", "--rate=0.5", "--shuffle=false"]
+    monkeypatch.setattr(sys, "argv", argv)
+    tf.flags.DEFINE_string(name="new_url", default=None, help="as from 1.5 on")
+    tf.flags.DEFINE_string(flag_name="old_url", default_value=None, docstring="as up to 1.4")
+    tf.flags.DEFINE_float("rate", 0.1, "")
+    tf.flags.DEFINE_boolean("shuffle", True, "")
+    flags = tf.flags.FLAGS
+
+    assert (flags.new_url, flags.old_url) == ("s3://bucket", "/data")
+    assert (flags.rate, flags.shuffle) == (0.5, False)
+
+
+def test_a_list_is_given_as_text_with_commas(tf, monkeypatch):
+    """MoXing manual, pitfall 2-1-2."""
+    monkeypatch.setattr(sys, "argv", ["train.py", "--as_text=0,1,2", "--as_list=0,1,2"])
+    tf.flags.DEFINE_string("as_text", "", "")
+    tf.flags.DEFINE_list("as_list", "", "")
+
+    assert [int(word) for word in tf.flags.FLAGS.as_text.split(",")] == [0, 1, 2]
+    assert tf.flags.FLAGS.as_list == ["0", "1", "2"]
+
+
+def test_flag_of_absl_can_be_defined_by_script(tf, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["train.py", "--log_dir=/logs"])
 
     assert define(tf).log_dir == "/logs"
 
 
-def test_a_flag_can_be_defined_twice_and_the_last_one_counts(tf, monkeypatch):
+def test_flag_can_be_defined_twice_and_last_one_counts(tf, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["train.py"])
     define(tf)
     tf.flags.DEFINE_integer("max_steps", 20, "again")
@@ -43,7 +66,7 @@ def test_the_private_table_of_flags_prints_values(tf, monkeypatch):
     assert flags.__flags["max_steps"].value == 7
 
 
-def test_the_program_is_run_with_what_is_left_of_its_arguments(tf, monkeypatch):
+def test_program_is_run_with_what_is_left_of_its_arguments(tf, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["train.py", "--max_steps=7", "--not_mine=1", "rest"])
     flags, seen = define(tf), []
 
@@ -51,3 +74,58 @@ def test_the_program_is_run_with_what_is_left_of_its_arguments(tf, monkeypatch):
         tf.app.run(main=lambda argv: seen.append((flags.max_steps, argv[-1])))
 
     assert seen == [(7, "rest")]
+
+
+def test_flag_defined_after_first_read_gets_its_argument(tf, monkeypatch):
+    argv = ["train.py", "--max_steps", "7", "--late_rate", "0.5", "--nolate_shuffle"]
+    monkeypatch.setattr(sys, "argv", argv)
+    flags = define(tf)
+    assert flags.max_steps == 7
+    flags.max_steps = 8
+
+    tf.app.flags.DEFINE_float("late_rate", 0.1, "defined late")
+    tf.app.flags.DEFINE_boolean("late_shuffle", True, "defined late")
+    tf.app.flags.DEFINE_integer("late_size", 3, "not given")
+
+    assert (flags.late_rate, flags.late_shuffle, flags.late_size) == (0.5, False, 3)
+    assert flags.max_steps == 8
+
+
+def test_a_flag_defined_in_main_gets_its_argument(tf, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["train.py", "--max_steps=7", "--late_size=5"])
+    flags, seen = define(tf), []
+
+    def main(_):
+        tf.app.flags.DEFINE_integer("late_size", 3, "defined late")
+        seen.append(flags.late_size)
+
+    with pytest.raises(SystemExit):
+        tf.app.run(main=main)
+
+    assert seen == [5]
+
+
+def test_late_flag_with_bad_argument_raises_error_of_absl(tf, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["train.py", "--late_size=many"])
+    assert define(tf).max_steps == 10
+
+    with pytest.raises(tf.compat.v1.flags.IllegalFlagValueError):
+        tf.app.flags.DEFINE_integer("late_size", 3, "defined late")
+
+
+def test_misspelt_flag_is_reported_once_when_flags_are_parsed(tf, monkeypatch, capfd):
+    argv = ["train.py", "--max_stepss=7", "--num_gpus=1", "--unlike=3", "--max_steps=5"]
+    monkeypatch.setattr(sys, "argv", argv)
+    flags = define(tf)
+    tf.app.flags.DEFINE_integer("num_gpu", 1, "near the argument of a service")
+
+    assert flags.max_steps == 5
+    with pytest.raises(SystemExit):
+        tf.app.run(main=lambda argv: None)
+
+    assert [line for line in capfd.readouterr().err.splitlines() if "[danlu]" in line] == [
+        "[danlu] tf.flags ignores --max_stepss: no parameter of this name is defined so far. "
+        "Did you mean --max_steps?",
+        "[danlu] tf.flags ignores --unlike: no parameter of this name is defined so far. "
+        "Parameters of the script: log_dir, max_steps, num_gpu.",
+    ]

@@ -66,7 +66,7 @@ def test_batch_normalization_layers_are_found(tf):
 def test_nothing_that_is_there_is_replaced(tf):
     from tensorflow.python.ops import control_flow_ops
 
-    from danlu_runtime.tf1 import restored
+    from danlu_runtime.tf1 import removed_api as restored
 
     def mine(*args):
         return args
@@ -77,7 +77,7 @@ def test_nothing_that_is_there_is_replaced(tf):
     assert control_flow_ops.cond is mine
 
 
-def test_scikit_learn_is_loaded_for_the_loss_that_needs_it(tf):
+def test_scikit_learn_is_loaded_for_loss_that_needs_it(tf):
     import sys
 
     slim = tf.contrib.slim

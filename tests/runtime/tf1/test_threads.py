@@ -11,9 +11,7 @@ def threads_named(name):
 
 
 @pytest.mark.parametrize("with_server", [False, True], ids=["session", "server"])
-def test_a_pool_has_the_size_of_the_variable_unless_the_script_says_its_own(
-    tf, monkeypatch, with_server
-):
+def test_pool_size_is_variable_unless_script_sets_it(tf, monkeypatch, with_server):
     monkeypatch.setenv("TF_NUM_INTEROP_THREADS", "3")
     target = ""
     if with_server:
@@ -25,7 +23,7 @@ def test_a_pool_has_the_size_of_the_variable_unless_the_script_says_its_own(
     assert threads_named("tf_Compute") == 3
 
 
-def test_a_session_of_the_script_s_own_size_keeps_it(tf, monkeypatch):
+def test_session_of_script_s_own_size_keeps_it(tf, monkeypatch):
     monkeypatch.setenv("TF_NUM_INTEROP_THREADS", "3")
     config = tf.ConfigProto(inter_op_parallelism_threads=5)
     with tf.Session(config=config) as session:

@@ -36,7 +36,7 @@ def script(met):
     return done
 
 
-def test_a_synchronous_run_begins_and_ends_without_a_pause(tf, site, monkeypatch):
+def test_synchronous_run_begins_and_ends_without_pause(tf, site, monkeypatch):
     """Its worker looked every 30 s for the chief, which waited 120 s for a thread at the end.
 
     And with a proxy, which refuses every connection here, they did not find each other.

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from contracts.s3_server import SmallS3, endpoint, serve
 from danlu.settings import Endpoint
-from danlu.testing.s3_server import endpoint, serve
-from danlu.testing.s3_service import SmallS3
 from seaweed import Seaweed
 from tls import trust
 
@@ -90,13 +89,13 @@ def test_a_training_reads_and_writes_there(programs: Any, seaweed: Seaweed) -> N
     assert any("events" in entry.key and entry.size for entry in storage.list("log/"))
 
 
-def test_what_a_key_may_not_do_is_an_error_of_tensorflow(programs: Any, seaweed: Seaweed) -> None:
+def test_what_key_may_not_do_is_error_of_tensorflow(programs: Any, seaweed: Seaweed) -> None:
     seaweed.bucket("tensorflow").write("there", b"text")
     output, _ = programs.run(REFUSED, **variables(seaweed.reader))
     assert output.splitlines() == ["text", "PermissionDeniedError", "NotFoundError"]
 
 
-def test_a_service_that_an_authority_of_ones_own_signed(programs: Any, tmp_path: Path) -> None:
+def test_service_that_authority_of_ones_own_signed(programs: Any, tmp_path: Path) -> None:
     signed = trust(tmp_path)
     service = SmallS3("tensorflow")
     with serve(service, signed.server) as url:

@@ -87,7 +87,7 @@ def test_a_monitored_session_goes_on_from_the_store(tf: Any, bucket: str, home: 
     assert len(values(home, "run")) > 3
 
 
-def test_a_model_is_saved_and_served_from_the_store(tf: Any, bucket: str) -> None:
+def test_model_is_saved_and_served_from_store(tf: Any, bucket: str) -> None:
     x = tf.placeholder(tf.float32, [None], "x")
     weight = tf.get_variable("weight", initializer=3.0)
     with tf.Session() as session:
@@ -137,7 +137,7 @@ def test_an_estimator_lives_in_the_store(tf: Any, bucket: str) -> None:
     assert tf.gfile.Exists(folder.decode() + "/saved_model.pb")
 
 
-def test_objects_of_the_second_generation_are_saved_and_loaded(
+def test_objects_of_second_generation_are_saved_and_loaded(
     tf2: Any, bucket: str, home: Path
 ) -> None:
     class Model(tf2.Module):

@@ -15,9 +15,9 @@ print([str(signal.getsignal(number)).split(" at ")[0] for number in sorted(signa
 # As nohup and a shell without job control start a server, in a process of one thread.
 SCENE = """
 import os, signal, sys
-from danlu.agent.doors import Doors
-from danlu.agent.sandbox import Order
-from danlu.taskdir.process import MARK
+from danlu.agent.script.sandbox_launcher import LauncherPool
+from danlu.sandbox.entry import LaunchOrder
+from danlu.taskdir.processes import MARK
 from danlu_runtime.warm.waiting import hear_as_started
 
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD):
@@ -28,10 +28,10 @@ if os.fork() == 0:
     exec(sys.argv[1])
     sys.exit()
 signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # an agent waits for its children
-door = Doors().open("j/1/w-0")
+door = LauncherPool().open("j/1/w-0")
 words = [sys.executable, "-c", sys.argv[1]]
 with open(door.order, "wb") as pipe:
-    pipe.write(Order(os.getpid(), "", None, "", "/", words, {MARK: "j/1/w-0"}).dump())
+    pipe.write(LaunchOrder(os.getpid(), "", None, "", "/", words, {MARK: "j/1/w-0"}).dump())
 sys.stderr.write(open(door.output).read())
 """
 
@@ -43,7 +43,7 @@ serve(sys.argv[1], sys.argv[2], int(sys.argv[3]), None, b"")
 """
 
 
-def test_a_warm_script_hears_the_signals_a_cold_one_does_though_the_server_is_deaf() -> None:
+def test_warm_script_receives_signals_server_ignores() -> None:
     scene = subprocess.run(
         [sys.executable, "-c", SCENE, SHOW], capture_output=True, text=True, timeout=60
     )
@@ -52,7 +52,7 @@ def test_a_warm_script_hears_the_signals_a_cold_one_does_though_the_server_is_de
     assert warm == cold
 
 
-def test_one_that_has_loaded_for_a_killed_server_takes_no_place_from_the_next(
+def test_process_of_killed_server_uses_no_slot(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "key.sock").touch()  # of the process that waits for the next server

@@ -1,4 +1,4 @@
-"""Which Ray cluster is meant, and how one gets in."""
+"""Finds the Ray cluster to use and its credentials; also the state names of Ray tasks."""
 
 import json
 from collections.abc import Mapping
@@ -12,13 +12,15 @@ from danlu.settings import Secret, Settings
 
 @dataclass(frozen=True)
 class Access:
+    """The address and the token of a Ray cluster."""
+
     address: str  # HOST:PORT of the head
     token: Secret
 
     def environment(self, own: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables with which a process of ours speaks to the cluster.
+        """Return the environment for a process that connects to the cluster.
 
-        Ray reads them once, when its library is loaded. Its token is never an argument.
+        Ray reads it once, when its library is loaded. The token is never a command-line argument.
         """
         kept = {name: value for name, value in own.items() if not name.startswith("RAY_")}
         tuned = {name: value for name, value in own.items() if name.startswith("RAY_testing_")}
@@ -26,7 +28,7 @@ class Access:
 
 
 def ray_environment(token: str) -> dict[str, str]:
-    """Return what every Ray process of ours is started with."""
+    """Return the variables for every Ray process that Danlu starts."""
     auth = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token}
     return {
         **(auth if token else {"RAY_AUTH_MODE": "disabled"}),
@@ -37,29 +39,23 @@ def ray_environment(token: str) -> dict[str, str]:
 
 
 def find_access(settings: Settings) -> Access:
-    """Return the cluster the settings name, else the one ``danlu up --ray`` started.
+    """Return the cluster in the settings, else the one that ``danlu up --ray`` started.
 
     Raises:
-        Unavailable: there is neither.
+        Unavailable: there is neither of them.
     """
     if settings.ray_address:
         return Access(settings.ray_address, settings.ray_token or own_token(settings))
-    told = own_head(settings)
-    if not told:
-        raise Unavailable(
-            "executor is 'ray', and there is no cluster: ray_address is empty.",
-            hint="Set ray_address to HOST:PORT of a head, or start one here: danlu up --ray",
-        )
-    return Access(told, settings.ray_token or own_token(settings))
+    address = own_head(settings)
+    if not address:
+        raise Unavailable.from_key("ray.no_address")
+    return Access(address, settings.ray_token or own_token(settings))
 
 
 def check_installed() -> None:
-    """Raises: Refused where Ray is not installed. Does not import it: that takes seconds."""
+    """Raise Refused if Ray is not installed. Does not import Ray, which takes seconds."""
     if find_spec("ray") is None:
-        raise Refused(
-            "executor is 'ray', and Ray is not installed.",
-            hint="Install it with: pip install 'danlu[ray]'",
-        )
+        raise Refused.from_key("ray.not_installed")
 
 
 def head_file(settings: Settings) -> Path:
@@ -71,12 +67,12 @@ def token_file(settings: Settings) -> Path:
 
 
 def own_head(settings: Settings) -> str:
-    """Return the address of the head that ``danlu up --ray`` started for this home, else ""."""
+    """Return the address of the head that ``danlu up --ray`` started for this home, or ""."""
     try:
-        told = json.loads(head_file(settings).read_bytes())["address"]
+        address = json.loads(head_file(settings).read_bytes())["address"]
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-    return told if isinstance(told, str) else ""
+    return address if isinstance(address, str) else ""
 
 
 def own_token(settings: Settings) -> Secret:
@@ -84,3 +80,11 @@ def own_token(settings: Settings) -> Secret:
         return Secret(token_file(settings).read_text(encoding="ascii").strip())
     except (OSError, ValueError):
         return Secret("")
+
+
+# States of a reservation.
+PENDING, STARTING, READY = "pending", "starting", "ready"
+
+# States of a task from its agent actor, and states of the actor from the driver.
+RUNNING, IDLE, ENDED = "running", "idle", "ended"
+GONE, UNKNOWN = "gone", "unknown"

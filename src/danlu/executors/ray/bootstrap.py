@@ -1,13 +1,14 @@
-"""The actor as Ray carries it to a node: by its code, so that it runs where Danlu is another one.
+"""The actor class that Ray sends to a node by its code, so it runs with any Danlu version there.
 
-It looks whether its node is of the same versions as the server, and only then hands over to
-``holder.Holder``, which is imported there.
+The actor checks that its node has the same versions as the server. Only then it imports
+``agent_actor.AgentActor`` on the node and delegates to it.
 """
 
 import sys
 from typing import Any
 
 import danlu
+from danlu.messages import get_message
 
 
 def own_versions() -> dict[str, str]:
@@ -18,15 +19,15 @@ def own_versions() -> dict[str, str]:
 
 
 def holder_class() -> type:
-    """Return the class; made here, so that Ray sends its code and not its name."""
+    """Return the actor class. A local class makes Ray send its code, not its name."""
 
     class DanluHolder:
         def __init__(self, expected: dict[str, str], job_id: str, task: str, home: str) -> None:
             self._wrong = self._differences(expected)
             if not self._wrong:
-                from danlu.executors.ray.holder import Holder
+                from danlu.executors.ray.agent_actor import AgentActor
 
-                self._holder = Holder(job_id, task, home)
+                self._holder = AgentActor(job_id, task, home)
 
         def ask(self, name: str, arguments: dict[str, Any]) -> Any:
             if self._wrong:
@@ -45,7 +46,7 @@ def holder_class() -> type:
             except ImportError:
                 found["Danlu"] = "none"
             return [
-                f"{name} {found[name]}, not {wanted}"
+                get_message("ray.wrong_version", name=name, found=found[name], wanted=wanted)
                 for name, wanted in expected.items()
                 if found[name] != wanted
             ]

@@ -1,11 +1,12 @@
-"""What the driver does with Ray: groups, holders, nodes. Everything is found again by its name.
+"""The operations of the driver on Ray: placement groups, agent actors and nodes, found by name.
 
 A job is a detached placement group, ``<scope>/<job>``, and a detached actor for each task,
-``<job>/<task>``, in a namespace of the same scope: two servers that keep their jobs in different
-stores do not see each other's.
+``<job>/<task>``, in a namespace of the same scope. Servers that store their jobs in different
+object stores do not see each other's jobs.
 """
 
 import logging
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from typing import Any
 
 import ray
 from ray._private.state import available_resources_per_node
-from ray.exceptions import GetTimeoutError, RayActorError, RayError
+from ray._raylet import GcsClient
+from ray.exceptions import AuthenticationError, GetTimeoutError, RayActorError, RayError
 from ray.util import get_placement_group, list_named_actors
 from ray.util.placement_group import (
     PlacementGroup,
@@ -23,19 +25,80 @@ from ray.util.placement_group import (
 )
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from danlu.errors import ExecutorError
+from danlu.errors import ExecutorError, Unavailable
+from danlu.executors.ray.access import GONE, PENDING, READY, STARTING, UNKNOWN
 from danlu.executors.ray.bootstrap import holder_class, own_versions
-from danlu.executors.ray.fitting import fits
-from danlu.executors.ray.joining import join
-from danlu.executors.ray.words import GONE, PENDING, READY, STARTING, UNKNOWN
+from danlu.executors.ray.placement import fits
 
 log = logging.getLogger("danlu.ray")
 
-_ASK = 3.0  # seconds for a holder to answer what it knows
-_PLACING = 10.0  # seconds for a group there is room for
+_KNOCK = 5.0
+
+
+def join(address: str, namespace: str) -> None:
+    """Make this process a driver of the cluster with its head at ``address``.
+
+    Raises:
+        Unavailable: the cluster cannot be joined; the message gives the reason.
+    """
+    host = _knock(address)
+    # Ray takes the address of the route to the internet, but a machine may have several addresses.
+    own = {"_node_ip_address": host} if _is_here(host) else {}
+    try:
+        ray.init(
+            address=address,
+            namespace=namespace,
+            log_to_driver=False,
+            configure_logging=False,
+            **own,
+        )
+    except Exception as error:
+        log.exception("join address=%s", address)
+        text = " ".join(str(error).split())[:400]
+        if "version mismatch" in text.lower():
+            raise Unavailable.from_key("ray.version_mismatch", address=address, text=text) from None
+        raise Unavailable.from_key("ray.cannot_join", address=address, text=text) from None
+
+
+def _knock(address: str) -> str:
+    """Check that a Ray head answers and return its host.
+
+    Ray itself would retry for minutes and not report the reason.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise Unavailable.from_key("ray.bad_address", address=address)
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _KNOCK).close()
+    except OSError as error:
+        raise Unavailable.from_key("ray.no_head", address=address, error=error) from None
+    try:
+        GcsClient(address=address)
+    except AuthenticationError:
+        raise Unavailable.from_key("ray.wrong_token", address=address) from None
+    except Exception as error:
+        text = " ".join(str(error).split())[:400]
+        raise Unavailable.from_key("ray.not_a_head", address=address, text=text) from None
+    return host
+
+
+def _is_here(host: str) -> bool:
+    """Return True if the address belongs to this machine. Then its raylet runs here too."""
+    try:
+        with socket.socket() as probe:
+            probe.bind((host, 0))
+    except OSError:
+        return False
+    return True
+
+
+_ASK = 3.0  # seconds for an agent actor to answer
+_PLACING = 10.0  # seconds to create a placement group that fits
 
 
 class Cluster:
+    """The jobs of one scope on a Ray cluster."""
+
     def __init__(self, scope: str) -> None:
         self._scope = scope
         self._handles: dict[str, Any] = {}
@@ -43,17 +106,17 @@ class Cluster:
         self._lock = threading.Lock()
 
     def connect(self, address: str) -> int:
-        """Join the cluster; return how many nodes it has.
+        """Join the cluster and return the number of its nodes.
 
         Raises:
-            Unavailable: with the reason as a sentence.
+            Unavailable: the cluster cannot be joined; the message gives the reason.
         """
         join(address, self._scope)
         self._drop_pending()
         return len(self.nodes())
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Return address and room of every living node."""
+        """Return the address and the capacity of every alive node."""
         found = []
         for node in ray.nodes():
             if node["Alive"]:
@@ -76,12 +139,13 @@ class Cluster:
         home: str,
         isolated: bool,
         room: float,
-        patience: float,
+        timeout: float,
     ) -> dict[str, Any]:
-        """Hold room for all tasks or for none, with a holder in each place of it.
+        """Reserve capacity for all tasks or for none, and start an agent actor in each bundle.
 
-        Waits ``room`` seconds for room, ``patience`` for holders; asked again it goes on. What
-        does not get its room now leaves no group that could take it later, unasked.
+        Waits ``room`` seconds for capacity and ``timeout`` seconds for the actors. A repeated
+        call continues the first. Without enough capacity no pending placement group is left, which
+        could take capacity later without a request.
         """
         group = self._group(job_id, bundles, room)
         if group is None:
@@ -92,7 +156,7 @@ class Cluster:
                 for index, (task, bundle) in enumerate(zip(tasks, bundles, strict=True))
             ]
         asked = [holder.ask.remote("hello", {"isolated": isolated}) for holder in holders]
-        _, late = ray.wait(asked, num_returns=len(asked), timeout=patience)
+        _, late = ray.wait(asked, num_returns=len(asked), timeout=timeout)
         if late:
             return {"state": STARTING}
         try:
@@ -104,15 +168,17 @@ class Cluster:
         wrong = sorted({sentence for place in places for sentence in place.get("wrong", ())})
         if wrong:
             self.release(job_id)
-            raise ExecutorError(
-                f"A node of the cluster has {', '.join(wrong)}.",
-                hint="Every node needs the versions of the server: "
-                + ", ".join(f"{name} {value}" for name, value in own_versions().items()),
+            versions = ", ".join(f"{name} {value}" for name, value in own_versions().items())
+            raise ExecutorError.from_key(
+                "ray.node_versions", wrong=", ".join(wrong), versions=versions
             )
         return {"state": READY, "places": places}
 
     def begin(self, job_id: str, tasks: dict[str, tuple[int, str]]) -> dict[str, str]:
-        """Let the holders start their agents, all together: attempt and handover by task."""
+        """Let the agent actors start their agents in parallel.
+
+        ``tasks`` holds attempt and handover by task.
+        """
         return self._ask_all(
             job_id,
             {
@@ -122,7 +188,7 @@ class Cluster:
         )
 
     def states(self, job_id: str, tasks: dict[str, int]) -> dict[str, str]:
-        """Return what the holders say of the attempt of each task."""
+        """Return the state of each task's attempt from its agent actor."""
         return self._ask_all(
             job_id, {task: ("state", {"attempt": attempt}) for task, attempt in tasks.items()}
         )
@@ -132,12 +198,12 @@ class Cluster:
         return str(self._ask_all(job_id, {task: ("signal", arguments)})[task])
 
     def finish(self, job_id: str, task: str, attempt: int, cgroup: str, kill: bool) -> bool:
-        """End what is left of a task; True when nothing is, be it that its node is gone."""
+        """End the rest of a task; return True if no process is left or the node is gone."""
         arguments = {"attempt": attempt, "cgroup": cgroup, "kill": kill}
         return self._ask_all(job_id, {task: ("finish", arguments)})[task] in (True, GONE)
 
     def release(self, job_id: str) -> None:
-        """Give the room of a job back; its holders go, and with them what they hold."""
+        """Release the reservation of a job. Kills its agent actors, and the agents with them."""
         begin = f"{job_id}/"
         for name in list_named_actors():
             if isinstance(name, str) and name.startswith(begin):
@@ -151,7 +217,7 @@ class Cluster:
             remove_placement_group(group)
 
     def held(self) -> list[str]:
-        """Return the jobs that hold room; one that waits for it does not."""
+        """Return the jobs that have a reservation, without those that wait for one."""
         return sorted(job_id for job_id, state in self._groups() if state != "PENDING")
 
     def _groups(self) -> list[tuple[str, str]]:
@@ -163,7 +229,7 @@ class Cluster:
         ]
 
     def _drop_pending(self) -> None:
-        """Take back what a driver before us asked for and did not get: its job asks again."""
+        """Remove the pending placement groups of an earlier driver. Their jobs ask again."""
         for job_id, state in self._groups():
             if state == "PENDING":
                 self.release(job_id)
@@ -186,7 +252,7 @@ class Cluster:
                 return None
             group = placement_group(
                 [dict(bundle) for bundle in bundles],
-                strategy="SPREAD",  # people say how many nodes they want, and mean machines
+                strategy="SPREAD",  # users mean machines when they ask for nodes
                 name=f"{self._scope}/{job_id}",
                 lifetime="detached",
             )
@@ -268,10 +334,10 @@ _OWN_OPTIONS = ("CPU", "GPU", "memory")
 
 
 def meaning_of(error: Exception) -> str:
-    """Return what Ray says, in one line."""
+    """Return the error message of Ray in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = lines[-1] if isinstance(error, RayError) and lines else " ".join(lines)
-    return f"Ray: {told[:500] or type(error).__name__}"
+    text = lines[-1] if isinstance(error, RayError) and lines else " ".join(lines)
+    return f"Ray: {text[:500] or type(error).__name__}"
 
 
 def _same(one: Sequence[dict[str, float]], other: Sequence[dict[str, float]]) -> bool:

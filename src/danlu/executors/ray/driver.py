@@ -1,7 +1,7 @@
-"""``python -m danlu.executors.ray.driver FD``: the one process of the platform that has Ray.
+"""``python -m danlu.executors.ray.driver FD``: the only server-side process that imports Ray.
 
-It answers calls, a line of JSON each, and leaves when the other end closes. Nothing it knows is
-lost with it: groups and actors have names, and go on without it.
+It answers calls on the socket ``FD``, one line of JSON each, and exits when the other end closes.
+It keeps no state: placement groups and actors have names and continue without it.
 """
 
 import json
@@ -23,6 +23,8 @@ CALLS = frozenset({"nodes", "reserve", "begin", "states", "signal", "finish", "r
 
 
 class Answering:
+    """Executes calls and sends the results."""
+
     def __init__(self, wire: socket.socket) -> None:
         self._wire = wire
         self._sending = threading.Lock()
@@ -30,14 +32,14 @@ class Answering:
 
     def answer(self, asked: dict[str, Any]) -> None:
         try:
-            said = {"answer": self._do(asked["call"], asked["with"])}
+            reply = {"answer": self._do(asked["call"], asked["with"])}
         except DanluError as error:
-            said = {"error": error.to_wire()}
+            reply = {"error": error.to_wire()}
         except Exception as error:
-            # Its text only: an argument of the call may hold a secret.
+            # Without the arguments of the call, which may contain a secret.
             log.exception("call failed call=%s", asked["call"])
-            said = {"error": Unavailable(meaning_of(error)).to_wire()}
-        data = json.dumps({"id": asked["id"], **said}).encode() + b"\n"
+            reply = {"error": Unavailable(meaning_of(error)).to_wire()}
+        data = json.dumps({"id": asked["id"], **reply}).encode() + b"\n"
         with self._sending:
             self._wire.sendall(data)
 
@@ -46,7 +48,7 @@ class Answering:
             self._cluster = Cluster(arguments["scope"])
             return self._cluster.connect(arguments["address"])
         if name not in CALLS or self._cluster is None:
-            raise ExecutorError(f"The driver knows no call {name!r}, or is not connected.")
+            raise ExecutorError.from_key("ray.no_call", name=name)
         return getattr(self._cluster, name)(**arguments)
 
 
@@ -59,11 +61,11 @@ def main(handle: int) -> None:
     with wire.makefile("rb") as lines:
         for line in lines:
             asked = json.loads(line)
-            if asked["call"] == "connect":  # here: Ray takes signals in a main thread only
+            if asked["call"] == "connect":  # Ray installs signal handlers in the main thread only.
                 _answer_or_leave(answering, asked)
             else:
                 pool.submit(_answer_or_leave, answering, asked)
-    # The server is gone. Ray's own farewell takes seconds and is of no use: all has a name.
+    # The server is gone. The shutdown of Ray takes seconds and is not needed: all state has a name.
     os._exit(0)
 
 
@@ -71,7 +73,7 @@ def _answer_or_leave(answering: Answering, asked: dict[str, Any]) -> None:
     try:
         answering.answer(asked)
     except OSError:
-        os._exit(0)  # nobody listens any more
+        os._exit(0)  # The server is gone.
 
 
 if __name__ == "__main__":

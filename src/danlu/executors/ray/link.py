@@ -1,6 +1,6 @@
-"""The server's end of the wire to its driver: calls and answers, a line of JSON each.
+"""The server's connection to the Ray driver: calls and results, one line of JSON each.
 
-The driver is started with the first call and again after it died; what it knew lies in Ray.
+The driver is started with the first call, and again after it died. Its state is in Ray.
 """
 
 import contextlib
@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as TooLate
 from typing import Any
 
 from danlu.errors import DanluError, ExecutorError, Unavailable
@@ -24,14 +23,14 @@ from danlu.executors.ray.access import Access
 log = logging.getLogger(__name__)
 
 DRIVER = (sys.executable, "-m", "danlu.executors.ray.driver")
-_CONNECT_PATIENCE = 60.0
-_PATIENCE = 30.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0  # before a cluster that does not answer is tried again
+_CONNECT_TIMEOUT = 60.0
+_TIMEOUT = 30.0
+_FIRST_PAUSE, _MAX_PAUSE = 1.0, 30.0  # seconds before the next attempt to connect
 _KINDS: dict[str, type[DanluError]] = {"executor_error": ExecutorError}
 
 
 class Link:
-    """Safe to use from several threads."""
+    """A connection to the Ray driver. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -40,7 +39,7 @@ class Link:
         command: Sequence[str] = DRIVER,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``find`` tells the cluster before every start of a driver; it may raise."""
+        """``find`` returns the cluster before every start of a driver; it may raise."""
         self._find = find
         self._scope = scope
         self._command = tuple(command)
@@ -52,16 +51,16 @@ class Link:
 
     @property
     def pid(self) -> int:
-        """The process of the driver; 0 where there is none."""
+        """The process id of the driver; 0 if it is not running."""
         driver = self._driver
         return driver.process.pid if driver is not None and not driver.gone.is_set() else 0
 
-    def call(self, name: str, within: float = _PATIENCE, **arguments: Any) -> Any:
-        """Return what the driver answers.
+    def call(self, name: str, within: float = _TIMEOUT, **arguments: Any) -> Any:
+        """Call the driver and return its result.
 
         Raises:
             Unavailable: there is no driver, it died, or the cluster does not answer.
-            ExecutorError: what it had to say.
+            ExecutorError: the driver returned an error.
         """
         return self._connected().ask(name, arguments, within)
 
@@ -82,7 +81,7 @@ class Link:
             except DanluError as error:
                 self._failure = error
                 self._not_before = self._clock() + self._pause
-                self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+                self._pause = min(self._pause * 2, _MAX_PAUSE)
                 raise
             self._failure, self._pause = None, _FIRST_PAUSE
             return self._driver
@@ -94,7 +93,7 @@ class Link:
         driver = _Driver(self._command, access)
         try:
             seen = driver.ask(
-                "connect", {"address": access.address, "scope": self._scope}, _CONNECT_PATIENCE
+                "connect", {"address": access.address, "scope": self._scope}, _CONNECT_TIMEOUT
             )
         except DanluError:
             driver.close()
@@ -104,7 +103,7 @@ class Link:
 
 
 class _Driver:
-    """One driver process; it leaves when our end of the wire closes."""
+    """One driver process. It exits when this end of the socket closes."""
 
     def __init__(self, command: Sequence[str], access: Access) -> None:
         ours, theirs = socket.socketpair()
@@ -112,7 +111,7 @@ class _Driver:
             self.process = subprocess.Popen(
                 [*command, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,  # Ray's own; what it has to say is in its error stream
+                stdout=subprocess.DEVNULL,  # printed by Ray; errors go to stderr
                 cwd="/",
                 env=access.environment(os.environ),
                 pass_fds=(theirs.fileno(),),
@@ -126,22 +125,20 @@ class _Driver:
         self._waiting: dict[int, Future[Any]] = {}
         threading.Thread(target=self._listen, name="ray-driver", daemon=True).start()
 
-    def ask(self, name: str, arguments: dict[str, Any], patience: float) -> Any:
+    def ask(self, name: str, arguments: dict[str, Any], timeout: float) -> Any:
         number, answer = next(self._numbers), Future[Any]()
         self._waiting[number] = answer
         line = json.dumps({"id": number, "call": name, "with": arguments}).encode() + b"\n"
         try:
             with self._sending:
                 self._socket.sendall(line)
-            if self.gone.is_set():  # perhaps too late for the listener to tell us
+            if self.gone.is_set():  # The listener may have missed this call.
                 raise self._died()
-            return answer.result(patience)
-        except OSError as error:
-            if isinstance(error, TooLate):  # one name for both since Python 3.11
-                raise self._silent(name, patience) from None
+            return answer.result(timeout)
+        except TimeoutError:
+            raise self._silent(name, timeout) from None
+        except OSError:
             raise self._died() from None
-        except TooLate:
-            raise self._silent(name, patience) from None
         finally:
             self._waiting.pop(number, None)
 
@@ -157,14 +154,14 @@ class _Driver:
     def _listen(self) -> None:
         with contextlib.suppress(OSError, ValueError), self._socket.makefile("rb") as lines:
             for line in lines:
-                said = json.loads(line)
-                answer = self._waiting.get(said["id"])
+                reply = json.loads(line)
+                answer = self._waiting.get(reply["id"])
                 if answer is None:
                     continue
-                if "error" in said:
-                    answer.set_exception(_error_of(said["error"]))
+                if "error" in reply:
+                    answer.set_exception(_error_of(reply["error"]))
                 else:
-                    answer.set_result(said["answer"])
+                    answer.set_result(reply["answer"])
         self.gone.set()
         for answer in list(self._waiting.values()):
             if not answer.done():
@@ -174,16 +171,13 @@ class _Driver:
         log.warning("driver gone pid=%s code=%s", self.process.pid, self.process.returncode)
 
     def _died(self) -> Unavailable:
-        return Unavailable(
-            f"The Ray driver ended; the cluster at {self._address} may be gone.",
-            hint="Look at the cluster: ray status. The server's log has the driver's last words.",
-        )
+        return Unavailable.from_key("ray.driver_ended", address=self._address)
 
-    def _silent(self, name: str, patience: float) -> Unavailable:
-        return Unavailable(
-            f"The Ray cluster at {self._address} did not answer to {name!r} in {patience:g} s."
+    def _silent(self, name: str, timeout: float) -> Unavailable:
+        return Unavailable.from_key(
+            "ray.no_answer", address=self._address, name=name, timeout=timeout
         )
 
 
-def _error_of(said: dict[str, str]) -> DanluError:
-    return _KINDS.get(said["code"], Unavailable)(said["message"], hint=said.get("hint", ""))
+def _error_of(reply: dict[str, str]) -> DanluError:
+    return _KINDS.get(reply["code"], Unavailable)(reply["message"], hint=reply.get("hint", ""))

@@ -1,6 +1,6 @@
-"""Runs migrations on the connection that ``danlu.records.upgrade`` hands over.
+"""Runs migrations on the connection that ``danlu.records.upgrade`` passes.
 
-The transaction is begun and ended there, so that schema and revision change together.
+The caller begins and ends the transaction, so that schema and revision change together.
 """
 
 from alembic import context

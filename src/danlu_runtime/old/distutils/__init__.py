@@ -1,1 +1,5 @@
-"""``distutils``, which left Python with 3.12: the parts that scripts, not builds, used."""
+"""``distutils``, which Python 3.12 removed: the parts that scripts used.
+
+``version``: LooseVersion and StrictVersion. ``util``: strtobool and get_platform.
+``dir_util``, ``file_util``: copy and remove folders and files. ``spawn``: find_executable.
+"""

@@ -1,4 +1,4 @@
-"""What scripts took from ``distutils.dir_util``."""
+"""Functions of ``distutils.dir_util``."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def mkpath(name: str, mode: int = 0o777, verbose: Any = 1, dry_run: Any = 0) -> list[str]:
-    """Make a folder and those above it; return the ones that were not there."""
+    """Create a folder and its parents; return those that did not exist."""
     missing: list[str] = []
     path = os.path.normpath(name)
     while path and not os.path.isdir(path):
@@ -18,7 +18,7 @@ def mkpath(name: str, mode: int = 0o777, verbose: Any = 1, dry_run: Any = 0) -> 
 
 
 def copy_tree(src: str, dst: str, *args: Any, **options: Any) -> list[str]:
-    """Copy a folder over another, which may exist; return the files written."""
+    """Copy a folder over another one, which may exist; return the files written."""
     if not os.path.isdir(src):
         raise OSError(f"cannot copy tree {src!r}: not a directory")
     shutil.copytree(src, dst, dirs_exist_ok=True, symlinks=bool(options.get("preserve_symlinks")))

@@ -1,4 +1,4 @@
-"""What scripts took from ``distutils.spawn``."""
+"""Functions of ``distutils.spawn``."""
 
 import shutil
 

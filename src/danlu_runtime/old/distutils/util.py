@@ -1,4 +1,4 @@
-"""What scripts took from ``distutils.util``."""
+"""Functions of ``distutils.util``."""
 
 import sysconfig
 
@@ -7,7 +7,7 @@ _FALSE = ("n", "no", "f", "false", "off", "0")
 
 
 def strtobool(val: str) -> int:
-    """Return 1 or 0 for a word that says yes or no."""
+    """Return 1 for a word that means yes, 0 for one that means no."""
     word = val.lower()
     if word not in (*_TRUE, *_FALSE):
         raise ValueError(f"invalid truth value {val!r}")

@@ -1,4 +1,4 @@
-"""Versions that compare as people mean them: 1.9 is before 1.10."""
+"""Versions that compare numerically: 1.9 is before 1.10."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PART = re.compile(r"(\d+ | [a-z]+ | \.)", re.VERBOSE)
 
 @total_ordering
 class LooseVersion:
-    """Numbers and words between dots; any text is one."""
+    """A version of numbers and words between dots; any text is valid."""
 
     def __init__(self, vstring: str | None = None) -> None:
         if vstring:
@@ -31,9 +31,7 @@ class LooseVersion:
         return self.version == self._other(other).version
 
     def __lt__(self, other: object) -> bool:
-        return self.version < self._other(other).version  # type: ignore[operator]
-
-    __hash__ = None  # type: ignore[assignment]
+        return self.version < self._other(other).version
 
     def _other(self, other: object) -> LooseVersion:
         if isinstance(other, str):
@@ -44,7 +42,7 @@ class LooseVersion:
 
 
 class StrictVersion(LooseVersion):
-    """Two or three numbers, and a or b with a number for what comes before a release."""
+    """A version of two or three numbers, with a or b and a number for a pre-release."""
 
     _FORM = re.compile(r"(\d+) \. (\d+) (\. (\d+))? ([ab](\d+))?", re.VERBOSE)
 
@@ -55,5 +53,5 @@ class StrictVersion(LooseVersion):
         major, minor, _, patch, pre, number = match.groups()
         self.vstring = vstring
         self.version = [int(major), int(minor), int(patch or 0)]
-        # A release comes after its own previews: "z" after "a" and "b".
+        # A release comes after its pre-releases: "z" after "a" and "b".
         self.version += [pre[0], int(number)] if pre else ["z", 0]

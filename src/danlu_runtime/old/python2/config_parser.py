@@ -1,4 +1,4 @@
-"""``ConfigParser``: with the names and the method Python 3.12 dropped."""
+"""``ConfigParser`` of Python 2, with names and a method removed in Python 3.12."""
 
 import configparser
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
-"""``StringIO`` and ``cStringIO``: one class that took text and bytes alike."""
+"""``StringIO`` and ``cStringIO``, which accepted both text and bytes."""
 
 import io
 
 
 def StringIO(buffer: str | bytes = "") -> io.StringIO | io.BytesIO:
-    """Return a file in memory of the kind of its first content; empty ones take text."""
+    """Return an in-memory file of the type of its initial content; an empty one takes text."""
     return io.BytesIO(buffer) if isinstance(buffer, bytes) else io.StringIO(buffer)

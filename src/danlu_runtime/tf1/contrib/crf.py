@@ -10,20 +10,6 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-__all__ = [
-    "CrfDecodeBackwardRnnCell",
-    "CrfDecodeForwardRnnCell",
-    "CrfForwardRnnCell",
-    "crf_binary_score",
-    "crf_decode",
-    "crf_log_likelihood",
-    "crf_log_norm",
-    "crf_multitag_sequence_score",
-    "crf_sequence_score",
-    "crf_unary_score",
-    "viterbi_decode",
-]
-
 
 def crf_log_likelihood(
     inputs: tf.Tensor,

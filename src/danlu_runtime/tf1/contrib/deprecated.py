@@ -5,15 +5,6 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops import gen_logging_ops
 
-__all__ = [
-    "audio_summary",
-    "histogram_summary",
-    "image_summary",
-    "merge_all_summaries",
-    "merge_summary",
-    "scalar_summary",
-]
-
 
 def scalar_summary(tags: Any, values: Any, collections: Any = None, name: str | None = None) -> Any:
     """Return a summary of numbers, one tag for each."""

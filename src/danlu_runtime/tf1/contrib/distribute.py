@@ -11,7 +11,8 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.distribute import cross_device_ops as _cross
 from tensorflow.python.distribute import distribute_lib
 
-from danlu_runtime import notes
+from danlu.messages import get_message
+from danlu_runtime.reports import notes
 
 __all__ = [
     "AllReduceCrossDeviceOps",
@@ -123,8 +124,7 @@ def _gpus(wanted: int) -> list[str]:
     if wanted > there:
         notes.note(
             "repaired",
-            f"The script asks for {wanted} GPUs and there are {there}: "
-            f"{'these are' if there else 'the CPU is'} used.",
+            get_message("tf1.fewer_gpus", wanted=wanted, there=there),
             *notes.caller(),
         )
     taken = min(wanted, there)

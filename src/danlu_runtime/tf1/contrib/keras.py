@@ -11,8 +11,10 @@ import tensorflow.compat.v1 as tf
 _SCIKERAS = "Install scikeras and use its KerasClassifier and KerasRegressor."
 GONE = {"wrappers": _SCIKERAS, "KerasClassifier": _SCIKERAS, "KerasRegressor": _SCIKERAS}
 
-_MODULES = ("layers", "models", "optimizers", "callbacks", "regularizers", "initializers")
-_MODULES += ("constraints", "losses", "metrics", "activations", "utils", "backend")
+_MODULES = (
+    *("layers", "models", "optimizers", "callbacks", "regularizers", "initializers"),
+    *("constraints", "losses", "metrics", "activations", "utils", "backend"),
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,8 +10,6 @@ import tensorflow.compat.v1 as tf
 
 from danlu_runtime.tf1.estimator import private
 
-__all__ = ["SDCAOptimizer", "SdcaModel", "SparseFeatureColumn"]
-
 _SDCA_MODULE = "canned.linear_optimizer.python.utils.sdca_ops"
 SdcaModel = private(_SDCA_MODULE)._SDCAModel
 SparseFeatureColumn = private(_SDCA_MODULE)._SparseFeatureColumn
@@ -114,8 +112,8 @@ class SDCAOptimizer:
 def _split(columns_to_variables: Any, features: Any) -> tuple[list[Any], list[Any]]:
     """Return (tensor, variable) of the dense columns and (ids, variable) of the sparse ones."""
     from danlu_runtime.tf1.contrib.layers import transform_features
-    from danlu_runtime.tf1.contrib.layers.columns.real import _BucketizedColumn, _RealValuedColumn
-    from danlu_runtime.tf1.contrib.layers.columns.sparse import _WeightedSparseColumn
+    from danlu_runtime.tf1.contrib.layers._real_columns import _BucketizedColumn, _RealValuedColumn
+    from danlu_runtime.tf1.contrib.layers._sparse_columns import _WeightedSparseColumn
 
     columns = sorted(columns_to_variables, key=lambda column: column.key)
     transformed = transform_features(features, columns)

@@ -8,32 +8,6 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tensorflow.python.ops import lookup_ops
 
-__all__ = [
-    "FastHashSpec",
-    "HashTable",
-    "HasherSpec",
-    "IdTableWithHashBuckets",
-    "InitializableLookupTableBase",
-    "KeyValueTensorInitializer",
-    "LookupInterface",
-    "MutableDenseHashTable",
-    "MutableHashTable",
-    "StrongHashSpec",
-    "TableInitializerBase",
-    "TextFileIdTableInitializer",
-    "TextFileIndex",
-    "TextFileInitializer",
-    "TextFileStringTableInitializer",
-    "index_table_from_file",
-    "index_table_from_tensor",
-    "index_to_string",
-    "index_to_string_table_from_file",
-    "index_to_string_table_from_tensor",
-    "string_to_index",
-    "string_to_index_table_from_file",
-    "string_to_index_table_from_tensor",
-]
-
 FastHashSpec = lookup_ops.FastHashSpec
 HasherSpec = lookup_ops.HasherSpec
 IdTableWithHashBuckets = lookup_ops.IdTableWithHashBuckets

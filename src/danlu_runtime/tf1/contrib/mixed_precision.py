@@ -5,13 +5,6 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-__all__ = [
-    "ExponentialUpdateLossScaleManager",
-    "FixedLossScaleManager",
-    "LossScaleManager",
-    "LossScaleOptimizer",
-]
-
 
 class LossScaleManager(metaclass=abc.ABCMeta):
     """Knows the scale of the loss and changes it after each step."""

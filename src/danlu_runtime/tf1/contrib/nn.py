@@ -14,14 +14,6 @@ GONE = {
     "scaled_softplus": "Use tf.nn.softplus, multiplied.",
 }
 
-__all__ = [
-    "alpha_dropout",
-    "conv1d_transpose",
-    "deprecated_flipped_sigmoid_cross_entropy_with_logits",
-    "deprecated_flipped_softmax_cross_entropy_with_logits",
-    "deprecated_flipped_sparse_softmax_cross_entropy_with_logits",
-    "nth_element",
-]
 
 conv1d_transpose = tf.nn.conv1d_transpose
 

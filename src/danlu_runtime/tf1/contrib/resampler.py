@@ -4,8 +4,6 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-__all__ = ["resampler"]
-
 
 def resampler(data: Any, warp: Any, name: str = "resampler") -> tf.Tensor:
     """Return bilinear values of ``data [batch, height, width, channels]`` at ``warp […, (x, y)]``.

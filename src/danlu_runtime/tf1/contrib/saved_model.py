@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime.activate import TENSORFLOW
+from danlu_runtime.start.activate import TENSORFLOW
 
 __all__ = [
     "get_saved_model_tag_sets",

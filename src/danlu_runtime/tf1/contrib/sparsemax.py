@@ -4,8 +4,6 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-__all__ = ["sparsemax", "sparsemax_loss"]
-
 
 def sparsemax(logits: Any, name: str | None = None) -> tf.Tensor:
     """Return the nearest point on the simplex to each row of logits."""

@@ -1,6 +1,12 @@
-"""mox.file: files of this machine and of object stores by the same functions.
+"""``mox.file``: one set of functions for files of this machine and of object stores.
 
-``moxing.file``, ``moxing.framework.file`` and ``file`` of every engine's module are this one.
+``moxing.file`` and ``file`` of every engine are this module.
+
+``file_io``: the older path of all functions. ``stream``: open, read, write and remove.
+``look``: exists, stat, list, glob and walk. ``errors``: exceptions. ``auth``: other credentials.
+``copying``, ``trees``, ``transfer``: copies; the files to copy; copying them in parallel.
+``shifting``: ``shift('os', 'mox')`` lets Python's own functions accept object store paths.
+``where``: whether a path is local or in a store.
 """
 
 from moxing.framework.file.file_io import (

@@ -1,8 +1,7 @@
-"""Another service, or other keys, for this process: what a script says wins over the settings."""
+"""``mox.file.set_auth``: the endpoint and keys that a script sets override the settings."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 from urllib.parse import urlsplit
 
 from danlu.settings import Endpoint, Secret, endpoint_of, load
@@ -10,8 +9,8 @@ from danlu.storage import paths
 from danlu.storage.locate import Stores
 from moxing.framework.file.where import log
 
-_SCHEMES = ("obs", "s3")  # what MoXing knew; ks3 and cos stay as they are
-# Said by scripts about a library that is not there; requests are tried again for minutes anyway.
+_SCHEMES = ("obs", "s3")  # the schemes of MoXing; ks3 and cos keep their settings
+# Options of MoXing's own OBS client, which is not used here. Requests are retried for minutes.
 _OF_THE_CLIENT = {
     *("ssl_verify", "long_conn_mode", "retry", "retry_wait", "client_timeout", "list_max_keys"),
     *("timeout_config", "obs_client_log", "negotiation"),
@@ -33,14 +32,14 @@ def set_auth(
     retry_wait: float | None = None,
     client_timeout: float | None = None,
     list_max_keys: int | None = None,
-    **others: Any,
+    **others: object,
 ) -> None:
     """Use these keys, and this server, for obs:// and s3:// in this process; None keeps all.
 
     Without ``server``, and without an endpoint in the settings, objects are in the embedded
     store, which asks for no keys.
     """
-    client: dict[str, Any] = {
+    client: dict[str, object] = {
         "ssl_verify": ssl_verify,
         "long_conn_mode": long_conn_mode,
         "retry": retry,
@@ -61,11 +60,11 @@ def set_auth(
     if ak is not None or sk is not None:
         endpoint = _with_keys(endpoint, ak, sk)
     _chosen.update(dict.fromkeys(_SCHEMES, endpoint))
-    paths.use(Stores(settings.store, {**settings.stores, **_chosen}))
+    paths.use(paths.guarded(Stores(settings.store, {**settings.stores, **_chosen})))
 
 
 def _with_keys(endpoint: Endpoint, ak: str | None, sk: str | None) -> Endpoint:
-    """Return an endpoint with other keys; of one that is not given, that of before."""
+    """Return ``endpoint`` with new keys; a key that is None keeps its current value."""
     access = endpoint.access_key if ak is None else Secret(ak)
     secret = endpoint.secret_key if sk is None else Secret(sk)
     if bool(access) != bool(secret):
@@ -91,7 +90,7 @@ def _url(server: str, port: int | None, is_secure: bool | None) -> str:
     return address
 
 
-def _tell(client: Mapping[str, Any]) -> None:
+def _tell(client: Mapping[str, object]) -> None:
     given = {name for name, value in client.items() if value is not None}
     unknown = sorted(given - _OF_THE_CLIENT)
     if unknown:

@@ -1,22 +1,23 @@
-"""What mox.file raises: its own names, which are also what plain Python code catches."""
+"""The exceptions of ``mox.file``, all subclasses of ``OSError``, and the translation to them."""
 
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from danlu.errors import DanluError, NotFound, Refused, StorageError
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class Response:
-    """What a store answered; of the embedded store, what a service would have."""
+    """The response of an object store; for the embedded store, the one a service would send."""
 
     status: int
-    errorCode: str = ""  # spelt as scripts read it
+    errorCode: str = ""  # the spelling that scripts use
     errorMessage: str = ""
     reason: str = ""
 
@@ -33,7 +34,7 @@ class MoxFileNameDuplicateException(FileExistsError):
 
 
 class _MoxFileBaseRespException(OSError):
-    """An answer of a store that is no success; ``resp`` is that answer."""
+    """An unsuccessful response of a store; ``resp`` is the response."""
 
     def __init__(self, *args: Any, resp: Response | None = None) -> None:
         super().__init__(*args)
@@ -49,7 +50,10 @@ class MoxFileRespException(_MoxFileBaseRespException):
 
 
 class NoSuchObject(MoxFileRespException, MoxFileNotExistsException):
-    """Nothing is at this path of a store: caught by either name, as scripts have both."""
+    """No object exists at this path of a store.
+
+    Scripts catch either of the two base classes.
+    """
 
 
 _STATUS = {"WrongKey": 403, "NoPermission": 403, "NoBucket": 404, "Unreachable": 503}
@@ -57,7 +61,7 @@ _STATUS = {"WrongKey": 403, "NoPermission": 403, "NoBucket": 404, "Unreachable":
 
 @contextlib.contextmanager
 def translating() -> Iterator[None]:
-    """Let what is raised below be what MoXing raises."""
+    """Translate storage errors and ``FileNotFoundError`` into the exceptions of MoXing."""
     try:
         yield
     except _MoxFileBaseRespException:
@@ -68,19 +72,19 @@ def translating() -> Iterator[None]:
         raise refusal(error) from error
 
 
-def translated(function: F) -> F:
-    """Decorate a function of mox.file: it raises by MoXing's names."""
+def translated(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function of ``mox.file`` to raise the exceptions of MoXing."""
 
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         with translating():
             return function(*args, **kwargs)
 
-    return call  # type: ignore[return-value]
+    return call
 
 
 def refusal(error: DanluError) -> OSError:
-    """Return what MoXing raises where a store refused."""
+    """Return the exception of MoXing for an error of a store."""
     name = type(error).__name__
     status = _STATUS.get(name, 400 if isinstance(error, Refused) else error.http_status)
     return MoxFileRespException(str(error), resp=Response(status, name, error.message))

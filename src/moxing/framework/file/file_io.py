@@ -1,14 +1,14 @@
-"""The older home of mox.file: all its functions, and the numbers scripts set.
+"""The older module path of ``mox.file``, with all its functions and the constants scripts set.
 
     file_io._NUMBER_OF_PROCESSES = 1
 
-The numbers tuned a copy that hung with many processes and broke connections with large files.
-Copies are made by threads here, and large files move in parts by themselves: setting them is
-harmless and changes nothing.
+The constants tuned a copy that hung with many processes and lost connections with large files.
+Here, threads copy the files, and large files are transferred in parts. Setting the constants is
+harmless and has no effect.
 """
 
 from moxing.framework.file.auth import set_auth as set_auth
-from moxing.framework.file.background import background_sync_copy as background_sync_copy
+from moxing.framework.file.copying import background_sync_copy as background_sync_copy
 from moxing.framework.file.copying import copy as copy
 from moxing.framework.file.copying import copy_parallel as copy_parallel
 from moxing.framework.file.errors import (
@@ -28,14 +28,14 @@ from moxing.framework.file.look import stat as stat
 from moxing.framework.file.look import walk as walk
 from moxing.framework.file.shifting import shift as shift
 from moxing.framework.file.stream import File as File
-from moxing.framework.file.whole import append as append
-from moxing.framework.file.whole import append_remote as append_remote
-from moxing.framework.file.whole import make_dirs as make_dirs
-from moxing.framework.file.whole import mk_dir as mk_dir
-from moxing.framework.file.whole import read as read
-from moxing.framework.file.whole import remove as remove
-from moxing.framework.file.whole import rename as rename
-from moxing.framework.file.whole import write as write
+from moxing.framework.file.stream import append as append
+from moxing.framework.file.stream import append_remote as append_remote
+from moxing.framework.file.stream import make_dirs as make_dirs
+from moxing.framework.file.stream import mk_dir as mk_dir
+from moxing.framework.file.stream import read as read
+from moxing.framework.file.stream import remove as remove
+from moxing.framework.file.stream import rename as rename
+from moxing.framework.file.stream import write as write
 
 _NUMBER_OF_PROCESSES = 16
 _LARGE_FILE_METHOD = 1

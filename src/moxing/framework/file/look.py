@@ -1,4 +1,4 @@
-"""What is there: names, sizes, times."""
+"""The functions of ``mox.file`` that look up names, sizes and times."""
 
 import glob as local_glob
 import os
@@ -8,13 +8,13 @@ from typing import Any
 
 from danlu.storage import paths
 from danlu.storage.paths import Child, Path, Status
-from danlu.storage.paths_keys import collapsed
+from danlu.storage.paths_lookup import collapsed
 from moxing.framework.file.errors import translated, translating
 from moxing.framework.file.where import joined, log, place
 
 
 class FileStat:
-    """What MoXing and what ``os`` say of a file, in one."""
+    """The status of a file, with the attributes of MoXing and of ``os.stat_result``."""
 
     def __init__(self, found: os.stat_result) -> None:
         self._found = found
@@ -47,7 +47,7 @@ class FileStat:
 
 
 def as_os(found: Status) -> os.stat_result:
-    """Return what ``os.stat`` would, had the object been a file of this machine."""
+    """Return ``found`` as the ``os.stat_result`` that a local file would have."""
     mode = modes.S_IFDIR | 0o777 if found.is_directory else modes.S_IFREG | 0o666
     seconds, time = found.mtime_ns // 10**9, found.mtime_ns / 10**9
     names = ("st_atime", "st_mtime", "st_ctime")
@@ -59,14 +59,14 @@ def as_os(found: Status) -> os.stat_result:
 
 @translated
 def exists(url: Path) -> bool:
-    """Tell whether a file or a directory is there."""
+    """Return True if a file or a directory exists."""
     path, remote = place(url)
     return paths.exists(path) if remote else os.path.exists(path)
 
 
 @translated
 def is_directory(url: Path) -> bool:
-    """Tell whether a directory is there; False where nothing is."""
+    """Return True if a directory exists."""
     path, remote = place(url)
     return paths.is_directory(path) if remote else os.path.isdir(path)
 
@@ -134,7 +134,7 @@ def _names(path: str, remote: bool) -> Iterator[tuple[str, bool]]:
 
 def _below(path: str, remote: bool) -> Iterator[tuple[str, bool]]:
     if not remote:
-        os.stat(path)  # os.walk says nothing of what is not there
+        os.stat(path)  # raises if the path is missing; os.walk does not
         for top, folders, files in os.walk(path):
             base = os.path.relpath(top, path)
             prefix = "" if base == "." else f"{base}/"
@@ -158,7 +158,7 @@ def glob(url: Path, recursive: bool = False) -> list[str]:
 
 
 class DirEntry:
-    """A name in a directory of a store, as ``os.scandir`` gives it."""
+    """An entry of a store directory, with the interface of ``os.DirEntry``."""
 
     def __init__(self, folder: str, child: Child) -> None:
         self.name = child.name
@@ -188,12 +188,14 @@ class DirEntry:
         return f"<DirEntry {self.name!r}>"
 
 
-def scan_dir(url: Path) -> Iterator[Any]:
+def scan_dir(url: Path) -> "Iterator[DirEntry | os.DirEntry[str]]":
     """Yield an entry for each name in a directory: name, path, is_dir(), is_file(), stat()."""
     with translating():
         path, remote = place(url)
         if remote:
-            found: list[Any] = [DirEntry(path, child) for child in paths.scan(path)]
+            found: list[DirEntry] | list[os.DirEntry[str]] = [
+                DirEntry(path, child) for child in paths.scan(path)
+            ]
         else:
             with os.scandir(path) as scan:
                 found = sorted(scan, key=lambda entry: entry.name)
@@ -218,6 +220,6 @@ def walk(
     with translating():
         try:
             yield from paths.walk(path)
-        except (FileNotFoundError, NotADirectoryError) as error:  # as os.walk, which goes on
+        except (FileNotFoundError, NotADirectoryError) as error:  # like os.walk
             if onerror is not None:
                 onerror(error)

@@ -1,14 +1,21 @@
-"""Files of this machine and of a store, opened alike."""
+"""``mox.file.File``, and the functions that read, write, create, remove and rename files.
 
+All of them accept local paths and paths of a store.
+"""
+
+import errno
 import io
+import os
+import shutil
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, cast
+from typing import IO, Any, BinaryIO
 
 from danlu.storage import paths
 from danlu.storage.paths import Path
 from danlu.storage.paths_file import close_at_exit
-from moxing.framework.file.errors import translating
-from moxing.framework.file.where import place
+from moxing.framework.file.copying import copy, copy_parallel
+from moxing.framework.file.errors import translated, translating
+from moxing.framework.file.where import log, place
 
 
 def open_object(
@@ -18,21 +25,24 @@ def open_object(
     errors: str | None = None,
     newline: str | None = None,
 ) -> IO[Any]:
-    """Open an object in any mode of ``open``; text is UTF-8 where nothing else is said."""
+    """Open an object in any mode of ``open``; the default encoding of text is UTF-8."""
     kind, update, text = read_mode(mode)
     if kind == "r" and not update:
-        binary: Any = paths.open_read(path)
+        binary: BinaryIO = paths.open_read(path)
     else:
         binary = paths.open_edit(path, f"{kind}{'+' if update else ''}b")
     if not text:
         if encoding is not None:
             raise ValueError("binary mode doesn't take an encoding argument")
-        return cast("IO[Any]", binary)
+        return binary
     return _text(binary, mode, encoding or "utf-8", errors, newline)
 
 
 def read_mode(mode: str) -> tuple[str, bool, bool]:
-    """Return r, w, a or x, whether there is a '+', and whether it is text; in any order."""
+    """Return the kind of a mode (r, w, a or x), whether it has '+', and whether it is text.
+
+    The letters may be in any order.
+    """
     kinds = [letter for letter in mode if letter in "rwax"]
     rest = sorted(letter for letter in mode if letter not in "rwax")
     if len(kinds) != 1 or rest not in ([], ["+"], ["b"], ["t"], ["+", "b"], ["+", "t"], ["U"]):
@@ -43,7 +53,7 @@ def read_mode(mode: str) -> tuple[str, bool, bool]:
 
 
 def _text(
-    binary: Any, mode: str, encoding: str, errors: str | None, newline: str | None
+    binary: BinaryIO, mode: str, encoding: str, errors: str | None, newline: str | None
 ) -> io.TextIOWrapper:
     stream = io.TextIOWrapper(binary, encoding, errors, newline)
     stream.mode = mode  # type: ignore[misc]  # as open() sets it
@@ -63,7 +73,7 @@ class File(io.IOBase):
         encoding: str | None = None,
         errors: str | None = None,
         newline: str | None = None,
-        **_: Any,
+        **_: object,
     ) -> None:
         kind, update, text = read_mode(mode)
         encoding = encoding or "utf-8" if text else None
@@ -100,7 +110,7 @@ class File(io.IOBase):
                 self._stream.flush()
 
     def close(self) -> None:
-        if "_stream" in self.__dict__:  # not where opening failed
+        if "_stream" in self.__dict__:  # absent if opening failed
             with translating():
                 self._stream.close()
 
@@ -111,7 +121,7 @@ class File(io.IOBase):
             self._stream.flush()
         at = binary.tell()
         try:
-            return cast("int", binary.seek(0, io.SEEK_END))
+            return binary.seek(0, io.SEEK_END)
         finally:
             binary.seek(at)
 
@@ -148,7 +158,7 @@ class File(io.IOBase):
         return self.__next__()
 
     def __next__(self) -> Any:
-        # Not by next() of the stream: text then refuses to tell where it is.
+        # next() of a text stream would disable tell().
         line = self._stream.readline()
         if not line:
             raise StopIteration
@@ -164,10 +174,154 @@ class File(io.IOBase):
         self.close()
 
     def __getattr__(self, name: str) -> Any:
-        """Give what libraries ask of a stream besides: ``encoding``, ``readinto``, ``buffer``."""
+        """Return other attributes of the stream: ``encoding``, ``readinto``, ``buffer``."""
         if name.startswith("__") or "_stream" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self._stream, name)
 
     def __repr__(self) -> str:
         return f"<mox.file.File {self.name!r} mode={self.mode!r}>"
+
+
+_CHUNK = 1 << 20
+
+
+@translated
+def read(url: Path, client_id: object = None, binary: bool = False) -> Any:
+    """Return what a file holds: text, or bytes where ``binary``."""
+    with File(url, "rb") as file:
+        data = file.read()
+    if binary:
+        return data
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{os.fsdecode(url)} is not text in UTF-8 ({error.reason} at byte {error.start}): "
+            "read it with binary=True."
+        ) from error
+
+
+@translated
+def write(url: Path, data: Any, binary: bool = False) -> None:
+    """Write a file, replacing what it held."""
+    _put(url, data, "wb")
+
+
+@translated
+def append(url: Path, data: Any, binary: bool = False) -> None:
+    """Write at the end of a file; one that is not there is made."""
+    _put(url, data, "ab")
+
+
+def _put(url: Path, data: Any, mode: str) -> None:
+    content = _content(data)  # convert first: opening the file truncates it
+    with File(url, mode) as file:
+        file.write(content)
+
+
+def _content(data: Any) -> "bytes | memoryview":
+    if isinstance(data, str):
+        return data.encode("utf-8")
+    try:
+        return memoryview(data).cast("B")
+    except TypeError:
+        raise TypeError(
+            f"A file holds text or bytes, got {type(data).__name__}: write str(…) of it."
+        ) from None
+
+
+@translated
+def append_remote(src_url: Path, dst_url: Path) -> None:
+    """Write what the first file holds at the end of the second."""
+    with File(src_url, "rb") as source, File(dst_url, "ab") as target:
+        shutil.copyfileobj(source, target, _CHUNK)
+
+
+@translated
+def make_dirs(url: Path) -> None:
+    """Make a directory and those above it; one that is there is left as it is."""
+    path, remote = place(url)
+    if remote:
+        paths.make_directories(path)
+    else:
+        os.makedirs(path, exist_ok=True)
+
+
+@translated
+def mk_dir(url: Path) -> None:
+    """Make a directory in one that is there; one that is there itself is left as it is."""
+    path, remote = place(url)
+    if not remote:
+        if not os.path.isdir(path):
+            os.mkdir(path)
+        return
+    above = path.rstrip("/").rpartition("/")[0]
+    # A bucket is not checked: the key may lack permission to list it.
+    if above.count("/") > 2 and not paths.is_directory(above):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), above)
+    paths.make_directories(path)
+
+
+@translated
+def remove(url: Path, recursive: bool = False) -> None:
+    """Remove a file; or, where ``recursive``, a directory with all below it.
+
+    What is of the other kind is left alone, with a warning. A file goes by either call, a
+    directory that shares its name stays.
+    """
+    path, remote = place(url)
+    if remote:
+        _remove_remote(path, recursive)
+    elif os.path.isdir(path) and not os.path.islink(path):
+        if recursive:
+            shutil.rmtree(path)
+        else:
+            _warn_directory(path)
+    else:
+        os.remove(path)
+
+
+def _remove_remote(path: str, recursive: bool) -> None:
+    if not path.endswith("/") and paths.is_file(path):
+        paths.remove(path)
+    elif not paths.is_directory(path):
+        log.warning("mox.file.remove: nothing is at %s.", path)
+    elif recursive:
+        paths.remove_tree(path)
+    else:
+        _warn_directory(path)
+
+
+def _warn_directory(path: str) -> None:
+    log.warning("mox.file.remove left the directory %s alone: write recursive=True.", path)
+
+
+@translated
+def rename(src_url: Path, dst_url: Path) -> None:
+    """Move a file or a directory, between a store and this machine too.
+
+    The source is removed when all of it has arrived.
+    """
+    (source, from_store), (target, to_store) = place(src_url), place(dst_url)
+    if from_store and to_store:
+        paths.rename(source, target)
+        return
+    if not from_store and not to_store:
+        _rename_locally(source, target)
+        return
+    if paths.is_file(source) if from_store else not os.path.isdir(source):
+        copy(source, target)
+        remove(source)
+    else:
+        copy_parallel(source, target)
+        remove(source, recursive=True)
+
+
+def _rename_locally(source: str, target: str) -> None:
+    try:
+        os.replace(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.move(source, target)

@@ -1,10 +1,12 @@
-"""The work of a copy: files side by side, each verified, each whole at its new place or absent."""
+"""The copy engine of ``mox.file``.
+
+Files are copied in parallel. The size of each upload and download is verified. A file appears at
+its target complete or not at all.
+"""
 
 import contextlib
-import hashlib
 import logging
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,13 +15,14 @@ from typing import BinaryIO, cast
 
 from danlu.errors import DanluError, StorageError
 from danlu.storage import paths
-from danlu.storage.api import Entry
-from danlu.storage.inside import DISK_FULL, write_from
+from danlu.storage.api import Entry, matches
+from danlu.storage.folders import DISK_FULL, write_from
 from danlu.storage.local import FileStorage
 from danlu.storage.locate import Location
 from danlu.storage.names import temporary
-from danlu.storage.paths_place import place as location_of
-from danlu.storage.pour import Pour, Streaming, worthwhile
+from danlu.storage.paths_lookup import place as location_of
+from danlu.storage.paths_lookup import written
+from danlu.storage.transfer.download import RangedDownload, RangeReadable, should_use_ranges
 from moxing.framework.file import trees
 from moxing.framework.file.errors import MoxFileRespException, Response, refusal
 from moxing.framework.file.trees import Item
@@ -29,17 +32,15 @@ log = logging.getLogger("moxing")
 
 TRIES = 3
 _SETTLED = 60 * 10**9  # nanoseconds; clocks differ
-_CHUNK = 4 << 20
-_MD5 = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
 class Side:
-    """A place files come from or go to; ``location`` is that of a store."""
+    """The source or target of a copy; ``location`` is None for a local path."""
 
     root: str
     location: Location | None
-    single: bool = False  # the place is the file itself
+    single: bool = False  # root is the file itself
 
     @property
     def remote(self) -> bool:
@@ -52,7 +53,7 @@ class Side:
         return joined(self.root, item.path) if item.path else self.root
 
     def key(self, item: Item) -> str:
-        """Return the key an item gets here; its own, with what is odd about it."""
+        """Return the key of an item on this side; its relative path is kept unchanged."""
         location = cast("Location", self.location)
         return location.key if self.single else location.prefix + item.path
 
@@ -67,15 +68,16 @@ class Side:
 
 
 def side(path: str, remote: bool) -> Side:
-    return Side(path, location_of(path) if remote else None)
+    return Side(path, written(location_of(path)) if remote else None)
 
 
 def run(items: list[Item], start: Side, end: Side, *, threads: int) -> None:
     """Copy all items.
 
     Raises:
-        OSError: one file could not be copied, or the disk is full; MoxFileRespException with
-            their names where it was one of several.
+        OSError, DanluError: the only file could not be copied.
+        OSError: the disk is full.
+        MoxFileRespException: some of several files could not be copied; the message names them.
     """
     if start.remote and not end.remote and not end.single:
         items = trees.as_disk(items, start.root)
@@ -95,11 +97,14 @@ def run(items: list[Item], start: Side, end: Side, *, threads: int) -> None:
 
 
 def _attempt(action: Callable[[], None]) -> "OSError | DanluError | None":
-    """Try a few times; return what was wrong at last. The storage itself waits out an outage."""
+    """Run ``action`` up to ``TRIES`` times; return the last error, or None.
+
+    Only storage errors are retried. The storage itself waits for the end of an outage.
+    """
     for left in reversed(range(TRIES)):
         try:
             action()
-        except OSError as error:  # of this machine: the same again the next time
+        except OSError as error:  # a local error would occur again
             return error
         except DanluError as error:
             if not left or not isinstance(error, StorageError):
@@ -144,24 +149,28 @@ def _from_disk(item: Item, start: Side, end: Side, known: dict[str, Entry]) -> N
         counted = _Counted(file)
         stored = end.location.storage.write(key, cast("BinaryIO", counted))
     if stored.size != counted.size:
-        raise StorageError(f"{stored.size} of {counted.size} bytes arrived at {key!r}.")
+        raise StorageError.from_key("moxing.arrived", size=stored.size, size2=counted.size, key=key)
 
 
 def _download(start: Side, entry: Entry, target: str) -> None:
-    """Bring an object to this machine, unless a copy did before: it left the object's time."""
+    """Download an object, unless ``target`` is already a copy of it.
+
+    A download gives the file the modification time of the object. A copy has the same time and
+    size.
+    """
     if _is_copy(target, entry):
         return
     storage = cast("Location", start.location).storage
     with _appearing(target) as unfinished:
         with open(unfinished, "w+b") as file:
-            if worthwhile(storage, entry):
-                Pour(cast("Streaming", storage), entry).pour(file.fileno())
+            if should_use_ranges(storage, entry):
+                RangedDownload(cast("RangeReadable", storage), entry).write_to(file.fileno())
             else:
                 with storage.open(entry.key) as source:
                     write_from(file.fileno(), source)
             size = os.fstat(file.fileno()).st_size
         if size != entry.size:
-            raise StorageError(f"Of {entry.key!r}, {size} of {entry.size} bytes came.")
+            raise StorageError.from_key("moxing.came", key=entry.key, size=size, size2=entry.size)
         if entry.modified:
             os.utime(unfinished, ns=(entry.modified, entry.modified))
 
@@ -170,14 +179,15 @@ def _is_copy(target: str, entry: Entry) -> bool:
     with contextlib.suppress(OSError):
         there = os.stat(target)
         if entry.modified and (there.st_size, there.st_mtime_ns) == (entry.size, entry.modified):
-            # A service tells whole seconds: what was new when it was copied may be another now.
+            # Services report whole seconds. An object that was new when it was copied may have
+            # changed within the same second.
             return entry.modified % 10**9 != 0 or there.st_ctime_ns - entry.modified > _SETTLED
     return False
 
 
 @contextlib.contextmanager
 def _appearing(target: str) -> Iterator[str]:
-    """Give a name to write under; the file gets its own when it is whole."""
+    """Yield a temporary path; rename it to ``target`` if the block ends without an error."""
     folder = os.path.dirname(target)
     if folder:
         os.makedirs(folder, exist_ok=True)
@@ -191,26 +201,25 @@ def _appearing(target: str) -> Iterator[str]:
 
 
 def _at_target(end: Side) -> dict[str, Entry]:
-    """Return what a service holds already, where that may save sending it again."""
+    """Return the objects at the target by key.
+
+    They may save uploads of unchanged files. Empty for local targets and for ``FileStorage``.
+    """
     if end.location is None or isinstance(end.location.storage, FileStorage):
         return {}
     found = end.location.storage.list(end.location.prefix)
-    return {entry.key: entry for entry in found if _MD5.fullmatch(entry.etag)}
+    return {entry.key: entry for entry in found}
 
 
 def _same(file: BinaryIO, there: Entry) -> bool:
-    """Tell whether an object holds what a file does: its etag is then the MD5 of the file."""
-    if os.fstat(file.fileno()).st_size != there.size:
-        return False
-    digest = hashlib.md5(usedforsecurity=False)
-    while piece := file.read(_CHUNK):
-        digest.update(piece)
+    """Return True if an object has the content of a file, compared by size and etag."""
+    same = os.fstat(file.fileno()).st_size == there.size and matches(file, there)
     file.seek(0)
-    return digest.hexdigest() == there.etag
+    return same
 
 
 class _Counted:
-    """A file that says how much of it was read, since it may grow meanwhile."""
+    """A file that counts the bytes read from it, because it may grow during the upload."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

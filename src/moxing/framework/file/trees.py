@@ -1,4 +1,4 @@
-"""What there is to copy: every file below a place, from one listing."""
+"""Enumeration of the files to copy, from one listing of the source."""
 
 import contextlib
 import os
@@ -7,19 +7,21 @@ from dataclasses import dataclass
 
 from danlu.storage import paths
 from danlu.storage.api import Entry
-from danlu.storage.layout import lay_out
-from danlu.storage.paths_keys import collapsed
-from danlu.storage.paths_place import entry_at
-from danlu.storage.paths_place import place as location_of
-from moxing.framework.file.errors import MoxFileNameDuplicateException
+from danlu.storage.names import lay_out
+from danlu.storage.paths_lookup import collapsed, entry_at
+from danlu.storage.paths_lookup import place as location_of
+from moxing.framework.file.errors import (
+    MoxFileNameDuplicateException,
+)
 from moxing.framework.file.where import joined
 
 
 @dataclass(frozen=True)
 class Item:
-    """A file by its path relative to the place; ``entry`` is None on this machine.
+    """A file, by its path relative to the copied directory.
 
-    An empty directory is one whose path ends in '/'.
+    ``entry`` is its object in a store, None for a local file. An empty directory has a path that
+    ends in '/'.
     """
 
     path: str
@@ -31,7 +33,7 @@ class Item:
 
 
 def one(path: str, remote: bool) -> Item | None:
-    """Return the single file at a path."""
+    """Return the single file at a path, or None."""
     if not remote:
         return Item("") if os.path.isfile(path) else None
     entry = entry_at(location_of(path))
@@ -39,7 +41,11 @@ def one(path: str, remote: bool) -> Item | None:
 
 
 def below(path: str, remote: bool) -> Iterator[Item]:
-    """Yield every file below a directory; nothing where nothing is there."""
+    """Yield every file below a directory.
+
+    A missing directory of a store yields nothing. A missing local directory raises
+    ``FileNotFoundError``.
+    """
     if not remote:
         yield from _local(path, "", {os.path.realpath(path)})
         return
@@ -48,7 +54,7 @@ def below(path: str, remote: bool) -> Iterator[Item]:
 
 
 def named(path: str, remote: bool, name: str) -> Iterator[Item]:
-    """Yield the file ``name`` below a directory, or every file below it where it is one itself."""
+    """Yield the file ``name`` below a directory; if it is a directory, every file below it."""
     whole = joined(path, name)
     if not name.endswith("/") and (item := one(whole, remote)):
         yield Item(name, item.entry)
@@ -59,14 +65,14 @@ def named(path: str, remote: bool, name: str) -> Iterator[Item]:
 
 
 def _local(top: str, base: str, above: set[str]) -> Iterator[Item]:
-    """Yield files below ``top``, behind links too; a link back to where it came from is passed."""
+    """Yield the files below ``top``, following links except those to a parent directory."""
     empty = True
     with os.scandir(top) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
         empty = False
         if not entry.is_dir():
-            if os.path.isfile(entry.path):  # no pipe, and no link to nowhere
+            if os.path.isfile(entry.path):  # skip pipes and broken links
                 yield Item(base + entry.name)
             continue
         real = os.path.realpath(entry.path)
@@ -77,11 +83,11 @@ def _local(top: str, base: str, above: set[str]) -> Iterator[Item]:
 
 
 def as_disk(items: Iterable[Item], uri: str) -> list[Item]:
-    """Return objects by paths a disk can hold; none leads out of the place they are copied to.
+    """Return the items with paths that are valid on a disk and stay inside the target.
 
     Raises:
-        MoxFileNameDuplicateException: two of them want one path.
-        Refused: a name no disk can hold, or that leads out.
+        MoxFileNameDuplicateException: two objects need the same path.
+        Refused: a name is not valid on a disk, or leads out of the target.
     """
     found = list(items)
     _refuse_duplicates(found)

@@ -1,4 +1,4 @@
-"""Whether a path is one of this machine or of a store; every function takes both."""
+"""Helpers for paths, which may be local or in a store."""
 
 import logging
 import os
@@ -14,10 +14,10 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def place(url: Path) -> tuple[str, bool]:
-    """Return a path and whether it is in a store; ``file://`` is a path of this machine.
+    """Return a path, and True if it is in a store; a ``file://`` URL becomes a local path.
 
     Raises:
-        NotFound: a scheme we do not know; as a path it would be a folder of this machine.
+        NotFound: the scheme is unknown. As a path, the URL would name a local folder.
     """
     if paths.is_remote(url):
         return paths.text(url), True
@@ -26,7 +26,7 @@ def place(url: Path) -> tuple[str, bool]:
 
 
 def joined(folder: str, name: str) -> str:
-    """Return the path of a name in a folder, on this machine or in a store."""
+    """Return the path of a name in a folder, local or in a store."""
     return f"{folder.rstrip('/') or folder}/{name}" if folder.strip("/") else f"{folder}{name}"
 
 
@@ -35,7 +35,7 @@ def base_name(path: str) -> str:
 
 
 def inside(target: str, remote: bool, source: str) -> str:
-    """Return where a file copied to ``target`` lies: in it, where that is a directory."""
+    """Return the target path of a copied file, inside ``target`` if that is a directory."""
     if target.endswith("/") or _is_directory(target, remote):
         return joined(target, base_name(source))
     return target
@@ -44,4 +44,4 @@ def inside(target: str, remote: bool, source: str) -> str:
 def _is_directory(path: str, remote: bool) -> bool:
     if not remote:
         return os.path.isdir(path)
-    return path.count("/") == 2 or paths.is_directory(path)  # a bucket is one, even a new one
+    return path.count("/") == 2 or paths.is_directory(path)  # a bucket, even a new one

@@ -1,1 +1,4 @@
-"""Small things scripts import from MoXing."""
+"""Small functions that scripts import from MoXing.
+
+``compat``: text to bytes and back. ``runtime``: the log level of MoXing.
+"""

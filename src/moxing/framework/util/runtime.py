@@ -1,8 +1,8 @@
-"""How much MoXing says."""
+"""The log level of MoXing."""
 
 import logging
 
 
 def reset_logger(level: int | str = logging.INFO) -> None:
-    """Let the root logger, and so MoXing, say what is of this level and above."""
+    """Set the level of the root logger, which MoXing uses."""
     logging.getLogger().setLevel(level)

@@ -1,8 +1,13 @@
-"""Data sets of MoXing: folders of images, TFRecord files, and the named ones.
+"""Data sets of MoXing: folders of images, TFRecord files, and named data sets.
 
-A metadata object says what there is and touches no graph; a data set object, made inside
-``input_fn``, gives tensors: ``dataset.get(['image', 'label'])``. A name is looked for when it is
-used.
+A metadata object describes the files and builds no graph. A data set object, created in
+``input_fn``, returns tensors: ``dataset.get(['image', 'label'])``. Names are imported on first use.
+
+``base``, ``files``, ``places``, ``images``, ``labels``: what all share: base class, file lists,
+local copies, decoding, class labels.
+``raw``, ``reader``: folders of images, and readers of files. ``tfrecord``: TFRecord files.
+``named``, ``tfrecord_image``: data sets by name; ImageNet in stages.
+``tfrecord_common``, ``dataset_utils``: paths that scripts import.
 """
 
 import importlib

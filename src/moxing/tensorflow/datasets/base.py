@@ -1,4 +1,4 @@
-"""What every data set object is: features by name, all of one element."""
+"""The base class of all data sets, and helpers for iterators, workers and seeds."""
 
 import difflib
 import weakref
@@ -18,10 +18,10 @@ def shuffled_in(graph: tf.Graph) -> list[str]:
 
 
 class BaseDataset:
-    """Features of a data set, by name. ``get`` builds them in the current graph, once.
+    """A data set with named features. ``get`` builds them in the current graph, once.
 
-    A subclass says in ``_next`` how they come to be; all are of one element, of one iterator,
-    however many times ``get`` is called.
+    A subclass creates the features in ``_next``. All features come from the same element of one
+    iterator, however many times ``get`` is called.
     """
 
     def __init__(self, metadata: Any, *, shuffle: bool) -> None:
@@ -79,30 +79,36 @@ class BaseDataset:
 
 
 def iterator_of(dataset: tf.data.Dataset) -> Any:
-    """Return an iterator; in a plain session too nothing is to be run before its values are."""
+    """Return an iterator that needs no initialization in a plain session, if possible.
+
+    Otherwise its initializer is added to ``TABLE_INITIALIZERS``.
+    """
     try:
         return tf.data.make_one_shot_iterator(dataset)
-    except ValueError:  # a function of the user's uses a variable or a table of the graph
+    except ValueError:  # a function of the user reads a variable or a table of the graph
         iterator = tf.data.make_initializable_iterator(dataset)
         tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
         return iterator
 
 
 def workers(asked: bool) -> tuple[int, int]:
-    """Return the number of workers that share a data set, and which this one is."""
-    from moxing.tensorflow.executor.flags import get_flag
+    """Return the number of workers that share a data set, and the index of this one.
+
+    The result is (1, 0) if sharing is not ``asked`` for or there is only one worker.
+    """
+    from moxing.tensorflow.executor.request import get_flag
 
     hosts = [host for host in str(get_flag("worker_hosts")).split(",") if host.strip()]
     return (len(hosts), int(get_flag("task_index"))) if asked and len(hosts) > 1 else (1, 0)
 
 
 def shuffle_seed() -> int | None:
-    """Return a seed of its own for each worker where the script has set one for the graph."""
+    """Return the index of this worker as its seed if the graph has a seed, else None."""
     if tf.get_default_graph().seed is None:
         return None
     return workers(True)[1]
 
 
 def seeded() -> bool:
-    """Tell whether the script wants the same draws each time."""
+    """Return True if the script has set a seed for the graph."""
     return tf.get_default_graph().seed is not None

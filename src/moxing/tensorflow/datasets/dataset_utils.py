@@ -1,4 +1,4 @@
-"""What slim's converters write records with, under the names they have there."""
+"""The functions with which TF-slim's converters write records, under TF-slim's names."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

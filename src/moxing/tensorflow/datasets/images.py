@@ -1,22 +1,23 @@
-"""Images: bytes to pixels, in one size, and what happens to files that are none."""
+"""Decoding and resizing of images, detection of corrupt files, and options of image data sets."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.datasets.mapping import mapped
+from moxing.tensorflow.datasets.files import mapped
 
 CHANNELS = 3
-# How a JPEG file begins, where its pixels begin, and how it ends. In the pixels themselves the byte
-# FF is always followed by one that makes it none of these.
+# The markers of a JPEG file: its begin, the begin of the pixels, its end. In pixel data the byte FF
+# is never followed by a byte that would make it one of these markers.
 _JPEG, _JPEG_SCAN, _JPEG_END = b"\xff\xd8", b"\xff\xda", b"\xff\xd9"
 _PNG, _PNG_END = b"\x89P", b"\x60\x82"
 _CURE = "Mend or remove the file, or pass skip_corrupted=True to leave such files out."
 
 
 def size_of(image_size: Any) -> tuple[int, int] | None:
-    """Return height and width of ``image_size``: a number, a pair, or None."""
+    """Return the height and width of ``image_size``, which is a number, a pair, or None."""
     if image_size is None:
         return None
     pair = list(image_size) if hasattr(image_size, "__iter__") else [image_size] * 2
@@ -28,13 +29,13 @@ def size_of(image_size: Any) -> tuple[int, int] | None:
 
 
 def is_count(given: Any) -> bool:
-    """Tell whether something is a whole number of at least 1, of Python or of NumPy."""
+    """Return True if ``given`` is a whole number of at least 1, of Python or of NumPy."""
     whole = hasattr(given, "__index__") and not isinstance(given, bool)
     return whole and given.__index__() > 0
 
 
 def resized(image: tf.Tensor, size: tuple[int, int] | None) -> tf.Tensor:
-    """Return one image, or a batch, in a size; the nearest pixel is taken, so types stay."""
+    """Return an image or a batch in a size; nearest-neighbour resizing keeps the type."""
     if size is None:
         return image
     return tf.image.resize_images(image, size, method=tf.image.ResizeMethod.NEAREST_NEIGHBOR)
@@ -48,10 +49,10 @@ def decoded(data: tf.Tensor) -> tf.Tensor:
 
 
 def sound(data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
-    """Return the bytes of a file; where they are no image, or half of one, raise its name.
+    """Return the bytes of a file; fail with its name if they are not a complete image.
 
-    A JPEG or PNG file that begins and ends as it should is not looked at further. Others must have
-    an end somewhere (cameras add bytes after it), or be of another known kind.
+    A JPEG or PNG file with the right first and last bytes is not checked further. Otherwise it must
+    contain an end marker (cameras add bytes after it), or be of another known format.
     """
     whole = tf.cond(
         _looks_whole(data),
@@ -90,9 +91,10 @@ def _told(whole: tf.Tensor, data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
 
 
 class Skipped:
-    """The files a data set leaves out: each is told once, however many epochs there are.
+    """The files that a data set skips; each is logged once, in any number of epochs.
 
-    Where nothing is left of so many files, an error ends what would look for more without end.
+    If all ``of`` files are skipped, an error is raised. Otherwise the data set would search
+    forever.
     """
 
     def __init__(self, of: int | None = None) -> None:
@@ -113,9 +115,9 @@ class Skipped:
 
 
 def decoded_or_empty(data: tf.Tensor, name: tf.Tensor, skipped: Skipped) -> tf.Tensor:
-    """Return the pixels of a file, or none of them, with a warning, where it is no image.
+    """Return the pixels of a file, or an empty image and a warning if it is not an image.
 
-    An error would end a step, unless a data set ignores it: it costs a tenth of a millisecond.
+    An error would fail the step unless a data set ignores it. Ignoring it costs 0.1 ms.
     """
     one = mapped(tf.data.Dataset.from_tensors(data), decoded).ignore_errors()
     none = tf.data.Dataset.from_tensors(tf.zeros([0, 0, CHANNELS], tf.uint8))
@@ -137,9 +139,61 @@ def has_pixels(image: tf.Tensor) -> tf.Tensor:
 
 
 def changed(dataset: Any, change: Callable[[tf.Tensor], tf.Tensor], threads: int | None) -> Any:
-    """Return a data set of dicts whose images went through a function; None: one by one."""
+    """Apply a function to the images of a data set of dicts; without ``threads``, one by one."""
 
     def one(features: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         return {**features, "image": change(features["image"])}
 
     return mapped(dataset, one, threads)
+
+
+@dataclass(frozen=True)
+class Making:
+    """How elements are made from files: the arguments that all image data sets share."""
+
+    batch_size: int | None
+    num_epochs: int | None
+    preprocess_fn: Callable[..., Any] | None
+    augmentation_fn: Callable[[Any], Any] | None
+    image_size: Any
+    drop_remainder: Any
+    private_num_threads: int
+    one_size: bool = False  # all elements already have one size
+
+    def __post_init__(self) -> None:
+        for name in ("preprocess_fn", "augmentation_fn"):
+            given = getattr(self, name)
+            if given is not None and not callable(given):
+                raise TypeError(f"{name} must be a function or None, got {given!r}.")
+        for name in ("batch_size", "num_epochs"):
+            given = getattr(self, name)
+            if given is not None and not is_count(given):
+                raise ValueError(
+                    f"{name} must be a whole number of at least 1 or None, got {given!r}."
+                )
+        same = self.one_size or self.preprocess_fn or self.augmentation_fn
+        if self.batch_size is not None and not same and self.image_size is None:
+            raise ValueError(
+                "With batch_size all images must have one size: pass image_size, or a "
+                "preprocess_fn or augmentation_fn that gives them one."
+            )
+        size_of(self.image_size)
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        return size_of(self.image_size)
+
+    def batched(self, dataset: Any) -> Any:
+        if self.batch_size is None:
+            return dataset
+        return dataset.batch(self.batch_size, drop_remainder=self.drop_remainder)
+
+    def finished(self, dataset: Any) -> Any:
+        """Add prefetching of batches, and private threads if they are requested."""
+        if self.batch_size is not None:
+            dataset = dataset.prefetch(tf.data.experimental.AUTOTUNE)
+        if self.private_num_threads > 0:
+            options = tf.data.Options()
+            options.threading.private_threadpool_size = self.private_num_threads
+            dataset = dataset.with_options(options)
+        return dataset

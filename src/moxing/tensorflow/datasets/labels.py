@@ -1,7 +1,7 @@
-"""Which number is which class: ``labels.txt``, and the labels a run was trained with.
+"""Class labels: ``labels.txt``, and the labels that a run was trained with.
 
-Numbers without names are the classic mistake of serving (manual, pitfall 3-1-1): whoever trains
-on a data set notes its labels, and ``mox.run`` writes them beside the model.
+Class numbers without names are a common mistake in serving (manual, pitfall 3-1-1). A data set
+therefore records its labels, and ``mox.run`` writes them beside the model.
 """
 
 import json
@@ -16,7 +16,7 @@ from moxing.framework import file
 
 _LINE = re.compile(r"(\d+)\s*:\s*(.*)")
 _NEXT = re.compile(r"\s+(?=\d+\s*:\s*\S)")
-# What was noted in each graph, and the last of all: metadata is made outside of any.
+# The sources and labels recorded for each graph.
 _noted: "weakref.WeakKeyDictionary[Any, list[tuple[str, list[str]]]]" = weakref.WeakKeyDictionary()
 
 
@@ -24,7 +24,7 @@ def read(path: str) -> list[str]:
     """Return the names of a ``labels.txt`` in the order of their numbers.
 
     Raises:
-        ValueError: a line is not ``0: name``, or a number or name is missing or there twice.
+        ValueError: a line is not ``0: name``, or a number or name is missing or duplicate.
     """
     names: dict[int, str] = {}
     for line in _lines(_text_of(path)):
@@ -59,12 +59,12 @@ def _text_of(path: str) -> str:
 
 def _lines(text: str) -> list[str]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    # The documents also print all labels of a data set of several labels in one line.
+    # The documents also show all labels of a multi-label data set in one line.
     return _NEXT.split(lines[0]) if len(lines) == 1 else lines
 
 
 def agree(listed: Iterable[str], folders: Iterable[str], path: str) -> None:
-    """Raise where ``labels.txt`` and the directories do not name the same classes."""
+    """Raise ValueError if ``labels.txt`` and the directories do not name the same classes."""
     listed, folders = set(listed), set(folders)
     if listed == folders:
         return
@@ -89,9 +89,10 @@ def log(labels: Iterable[str]) -> None:
 
 
 def note(source: str, labels: Iterable[str]) -> None:
-    """Remember the labels of a data set of the current graph.
+    """Record the labels of a data set of the current graph.
 
-    Two data sets of one graph with other labels are told: the same number means two classes.
+    A warning is logged if the first data set of the graph has other labels, because the same number
+    then means two classes.
     """
     labels = list(labels)
     if not labels:
@@ -108,7 +109,7 @@ def note(source: str, labels: Iterable[str]) -> None:
 
 
 def labels_of_run(graph: Any = None) -> dict[int, str]:
-    """Return number → name of the data sets built in a graph; empty where none has names."""
+    """Return number → name of the data sets built in a graph; empty if none has names."""
     noted = _noted.get(graph or tf.get_default_graph())
     return dict(enumerate(noted[0][1])) if noted else {}
 
@@ -116,8 +117,8 @@ def labels_of_run(graph: Any = None) -> dict[int, str]:
 def write_labels(log_dir: str, graph: Any = None) -> None:
     """Write ``labels.txt`` and ``labels.json`` of the graph's data sets into ``log_dir``.
 
-    Nothing is written where no data set has names. Labels that are there already, of checkpoints
-    of an earlier run, and that are others, are told before they are replaced.
+    Nothing is written if no data set has names. If ``log_dir`` has other labels, from checkpoints
+    of an earlier run, these are logged before they are replaced.
     """
     labels = labels_of_run(graph)
     if not labels:

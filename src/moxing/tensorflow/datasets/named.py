@@ -1,4 +1,4 @@
-"""Data sets by name: TFRecord files as slim's converters write them."""
+"""Named data sets: TFRecord files as TF-slim's converters write them."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from moxing.tensorflow.datasets.tfrecord.items import TFRecordItems, get_tfrecor
 
 @dataclass(frozen=True)
 class DatasetMeta:
-    """What is known of a data set without its files. Splits are in order: train, then eval."""
+    """Properties of a data set that are known without its files. Splits: train, then eval."""
 
     name: str
     splits_to_sizes: "OrderedDict[str, int]"

@@ -1,4 +1,4 @@
-"""Where the files of a data set lie: listings, and copies on the local disk."""
+"""Names of files and folders of a data set, on this machine and in object stores."""
 
 import atexit
 import contextlib
@@ -13,6 +13,8 @@ from typing import Any
 from moxing.framework import file
 
 _SHOWN = 3
+
+
 IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
 
 

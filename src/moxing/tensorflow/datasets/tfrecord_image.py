@@ -6,10 +6,10 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.datasets.base import BaseDataset, iterator_of
-from moxing.tensorflow.datasets.tfrecord.classification import ImageClassificationTFRecordDataset
 from moxing.tensorflow.datasets.tfrecord.metadata import ImageClassificationTFRecordMetadata
+from moxing.tensorflow.datasets.tfrecord.records import ImageClassificationTFRecordDataset
 
-# Pattern of the files with their folder, batch size, image size, least part a crop takes.
+# File pattern with its folder, batch size, image size, smallest area of a crop.
 Stage = tuple[str, int, int, float]
 
 

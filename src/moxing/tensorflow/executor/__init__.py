@@ -1,4 +1,13 @@
-"""``mox.run`` and the words it is told with. A name is looked for when it is used."""
+"""``mox.run``, and the classes of its arguments. Names are imported on first use.
+
+``mox_run``, ``request``, ``spec``: the call; its arguments; what ``model_fn`` returns.
+``training_run``, ``evaluating``, ``export``: the modes of a run.
+``model``, ``run_graph``, ``gradients``, ``precision``: clones, graph, training step, types.
+``pipeline``: from ``input_fn`` to batches. ``cluster``: parameter servers and workers.
+``session``, ``restoring``, ``loop``: session, checkpoint to start from, the loop over steps.
+``hooks``, ``logs``, ``summaries``: hooks, log lines, TensorBoard.
+``ops_adapter``, ``local_cache``: names that scripts import.
+"""
 
 import importlib
 from typing import Any
@@ -6,14 +15,13 @@ from typing import Any
 _HOMES = {
     "mox_run": ("run",),
     "spec": ("ModelSpec", "ExportSpec", "InputSpec"),
-    "modes": ("ModeKeys", "ModeKey", "ExportKeys"),
+    "request": ("ModeKeys", "ModeKey", "ExportKeys", "get_flag", "set_flag"),
     "hooks": (
         *("AggregativeSessionRunHook", "FeedSessionRunHook", "LogEvaluationMetricHook"),
         *("EarlyStoppingHook", "PlateauLREarlyStoppingHook"),
     ),
-    "model_collections": ("get_collection",),
-    "flags": ("get_flag", "set_flag"),
-    "forced_types": ("var_scope",),
+    "model": ("get_collection",),
+    "precision": ("var_scope",),
     "local_cache": ("cache",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

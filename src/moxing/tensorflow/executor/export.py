@@ -1,6 +1,6 @@
-"""Writes the model for TF-Serving: ``log_dir/<version>/saved_model.pb``.
+"""Export of the model for TF-Serving, to ``log_dir/<version>/saved_model.pb``.
 
-The graph is built before the run begins: a fault in it is told at once, and not after hours.
+The graph is built before the run begins. A fault in it is raised at once, and not after hours.
 """
 
 import os
@@ -10,26 +10,24 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.datasets.labels import write_labels
-from moxing.tensorflow.executor.callbacks import call
-from moxing.tensorflow.executor.modes import ModeKeys
+from moxing.tensorflow.executor.model import Sharing, call
 from moxing.tensorflow.executor.precision import kept
-from moxing.tensorflow.executor.request import Request
+from moxing.tensorflow.executor.request import ModeKeys, Request
 from moxing.tensorflow.executor.restoring import Restorer, Source
 from moxing.tensorflow.executor.run_graph import RunGraph
-from moxing.tensorflow.executor.sharing import Sharing
 from moxing.tensorflow.executor.spec import ExportSpec, InputSpec, checked
 
-SIGNATURE = "predict_object"  # what clients of MoXing's models ask for
+SIGNATURE = "predict_object"  # the name that clients of MoXing's models use
 _FILE = "saved_model.pb"
-_BESIDE = "assets.extra"  # where TF-Serving leaves files alone
-_LEFT_BEHIND = ("variables", "assets")  # by a program that was killed while it wrote them
+_BESIDE = "assets.extra"  # TF-Serving ignores files in it
+_LEFT_BEHIND = ("variables", "assets")  # by a program killed while it wrote them
 
 
 class Export:
-    """The model as it will be served, without values yet.
+    """The graph of the model to serve, without values.
 
-    ``of_run`` is the graph of the run: it knows the labels of its data, and its variables are the
-    ones that will be saved.
+    ``of_run`` is the graph of the run. It has the labels of the data, and the variables that will
+    be saved.
     """
 
     def __init__(self, request: Request, inputs: Any, of_run: Any) -> None:
@@ -48,10 +46,10 @@ class Export:
             self._spec: ExportSpec = spec
             self._signature = _signature(spec, self._graph)
             _compare(tf.global_variables(), of_run)
-        self._path()  # a version that is there already is refused before the run
+        self._path()  # raises before the run if the version already exists
 
     def write(self, prefix: str) -> str:
-        """Write it with the values of a checkpoint; return where."""
+        """Write the model with the values of a checkpoint and return its path."""
         path = self._path()
         for name in _LEFT_BEHIND:
             if tf.gfile.Exists(os.path.join(path, name)):
@@ -79,7 +77,7 @@ class Export:
 
 
 def _compare(served: Sequence[Any], of_run: Any) -> None:
-    """Find before the run what could not be given a value after it."""
+    """Raise ValueError, before the run, for variables that would have no value after it."""
     trained = {each.op.name: each for each in of_run.get_collection("variables")}
     faults = [
         f"{each.op.name} ({each.dtype.base_dtype.name}, {each.shape})"
@@ -97,7 +95,7 @@ def _compare(served: Sequence[Any], of_run: Any) -> None:
 
 def _save(path: str, session: Any, signature: Any) -> None:
     if tf.gfile.IsDirectory(path) and not tf.gfile.ListDirectory(path):
-        tf.gfile.DeleteRecursively(path)  # empty: TensorFlow wants to make it itself
+        tf.gfile.DeleteRecursively(path)  # empty: TensorFlow creates it itself
     builder = tf.saved_model.Builder(path)
     builder.add_meta_graph_and_variables(
         session,
@@ -133,7 +131,10 @@ def _signature(spec: ExportSpec, graph: Any) -> Any:
 
 
 def _placeholders(inputs: Any, free_batch: bool) -> Any:
-    """Return what a model_fn is fed with: the shapes of the run, any batch where we make it."""
+    """Return placeholders for the inputs of a model_fn, with the shapes of the run.
+
+    With ``free_batch``, the size of a batch is unknown.
+    """
 
     def placeholder(tensor: Any) -> Any:
         if not tf.is_tensor(tensor):
@@ -153,7 +154,7 @@ def _placeholders(inputs: Any, free_batch: bool) -> Any:
 
 
 def _sparse_placeholder(tensor: Any, free_batch: bool) -> Any:
-    """Return one whose known sizes stay known when it is made dense."""
+    """Return a sparse placeholder that keeps its known sizes when it is made dense."""
     if not tensor.shape.rank:
         return tf.sparse_placeholder(tensor.dtype)
     sizes = [

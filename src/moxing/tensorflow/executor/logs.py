@@ -1,4 +1,4 @@
-"""The lines of a run, in the shape people search for."""
+"""The log lines of a run, in the format that users search for."""
 
 import logging
 import time
@@ -7,28 +7,28 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.flags import get_flag
+from moxing.tensorflow.executor.loop import RunCallback, StepState, until
 from moxing.tensorflow.executor.model import Model, tensors_of
-from moxing.tensorflow.executor.parts import Moment, Part, until
+from moxing.tensorflow.executor.request import get_flag
 
-LOG = "log/"  # before the names of log_info among the values of a step
-BATCH = "batch"  # the size of a batch, where the run was not told
+LOG = "log/"  # prefix of the names of log_info among the values of a step
+BATCH = "batch"  # the batch size, if the run does not declare one
 
 
 def tell_steps() -> None:
-    """Let TensorFlow's lines be heard, once each, as MoXing did.
+    """Set the log level so that TensorFlow's lines are shown, once each, as in MoXing.
 
-    A user who wants fewer has set another level than TensorFlow's own.
+    A level other than TensorFlow's default was set by the user and is kept.
     """
     logger = logging.getLogger("tensorflow")
     if tf.logging.get_verbosity() == tf.logging.WARN:
         tf.logging.set_verbosity(tf.logging.INFO)
     if logger.handlers:
-        logger.propagate = False  # the root logger would say it again
+        logger.propagate = False  # the root logger would repeat each line
 
 
 def usual_values(model: Model, batch_size: int | None) -> dict[str, Any]:
-    """Return what every step of a run gives: log_info, and its size where that was not told."""
+    """Return the tensors of every step: log_info, and the batch size if it is not declared."""
     first_clone = bool(get_flag("log_first_clone"))
     found = {LOG + name: tensor for name, tensor in model.log_info(first_clone).items()}
     if batch_size is None:
@@ -44,7 +44,7 @@ def logged(values: Mapping[str, Any]) -> dict[str, float]:
 
 
 def samples_of(values: Mapping[str, Any], declared: int | None) -> int:
-    """Return how many samples a clone had in a step."""
+    """Return the number of samples of a clone in a step."""
     return declared if declared is not None else int(values.get(BATCH, 1))
 
 
@@ -53,9 +53,9 @@ def shown(metrics: Mapping[str, float], between: str) -> str:
 
 
 class Speed:
-    """Samples per second since the last line, of all clones.
+    """Samples per second of all clones since the last line.
 
-    ``batch_size`` is the declared one, None where each step says its own.
+    ``batch_size`` is the declared one, or None if each step has its own.
     """
 
     def __init__(self, batch_size: int | None, replicas: int) -> None:
@@ -64,34 +64,34 @@ class Speed:
         self._at = time.perf_counter()
         self._step = -1
 
-    def begin(self, moment: Moment, step: int) -> None:
+    def begin(self, moment: StepState, step: int) -> None:
         self._at, self._step = moment.at, step
 
-    def since(self, moment: Moment) -> float:
+    def since(self, moment: StepState) -> float:
         last, since = self._step, self._at
         self._at, self._step = moment.at, moment.step
         samples = samples_of(moment.values, self._batch_size) * self._replicas
         return samples * (moment.step - last) / max(moment.at - since, 1e-9)
 
 
-class LeftOver(Part):
-    """Says once how many samples at the end of the data fill no batch."""
+class LeftOver(RunCallback):
+    """Logs once how many samples at the end of the data do not fill a batch."""
 
     def __init__(self, samples: Any) -> None:
         self._samples = samples
 
-    def begin(self, moment: Moment) -> None:
+    def begin(self, moment: StepState) -> None:
         left = int(moment.session.run(self._samples))
         if left > 0:
             tf.logging.info("%d sample(s) at the end of the data fill no batch: left out.", left)
 
 
-def left_over(samples: Any) -> list[Part]:
+def left_over(samples: Any) -> list[RunCallback]:
     return [] if samples is None else [LeftOver(samples)]
 
 
-class TrainingLines(Part):
-    """``step: 10(global step: 10)``: one line every so many steps, the first at step 0."""
+class TrainingLines(RunCallback):
+    """Logs ``step: 10(global step: 10)`` every ``every`` steps, the first at step 0."""
 
     late = True
 
@@ -102,10 +102,10 @@ class TrainingLines(Part):
     def steps_alone(self, step: int) -> int:
         return until(step, self._every)
 
-    def begin(self, moment: Moment) -> None:
+    def begin(self, moment: StepState) -> None:
         self._speed.begin(moment, moment.step)
 
-    def after(self, moment: Moment) -> None:
+    def after(self, moment: StepState) -> None:
         if moment.step % self._every:
             return
         line = f"step: {moment.step}(global step: {moment.global_step - 1})"
@@ -114,8 +114,8 @@ class TrainingLines(Part):
         tf.logging.info("%s", f"{line}\t{metrics}" if metrics else line)
 
 
-class EvaluationLines(Part):
-    """``step: 49``: a line at the end of every so many steps, and one with the means at the end."""
+class EvaluationLines(RunCallback):
+    """Logs ``step: 49`` after every ``every`` steps, and the means at the end."""
 
     def __init__(
         self, every: int | None, speed: Speed, batch_size: int | None, clones: int
@@ -132,10 +132,10 @@ class EvaluationLines(Part):
     def means(self) -> dict[str, float]:
         return {name: total / self._steps for name, total in self._sums.items()}
 
-    def begin(self, moment: Moment) -> None:
+    def begin(self, moment: StepState) -> None:
         self._speed.begin(moment, -1)
 
-    def after(self, moment: Moment) -> None:
+    def after(self, moment: StepState) -> None:
         metrics = logged(moment.values)
         self._steps += 1
         self._samples += samples_of(moment.values, self._batch_size) * self._clones
@@ -146,13 +146,13 @@ class EvaluationLines(Part):
             text = shown(metrics, "\t")
             tf.logging.info("%s", f"{line}\t{text}" if text else line)
 
-    def end(self, moment: Moment) -> None:
+    def end(self, moment: StepState) -> None:
         means = "\t".join(f"{name}: {value!r}" for name, value in self.means.items())
         tf.logging.info("%s", f"{means}\t[{self._samples} examples]")
 
 
-class StepRate(Part):
-    """``global_step/sec``, every hundred steps, as TensorFlow says it."""
+class StepRate(RunCallback):
+    """Logs and writes ``global_step/sec`` every hundred steps, as TensorFlow does."""
 
     TAG = "global_step/sec"
     late = True
@@ -165,10 +165,10 @@ class StepRate(Part):
     def steps_alone(self, step: int) -> int:
         return until(step + 1 - self._at[1], self._every)
 
-    def begin(self, moment: Moment) -> None:
+    def begin(self, moment: StepState) -> None:
         self._at = (moment.at, moment.global_step)
 
-    def after(self, moment: Moment) -> None:
+    def after(self, moment: StepState) -> None:
         since, step = self._at
         if moment.global_step - step < self._every:
             return

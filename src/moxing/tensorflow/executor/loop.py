@@ -1,27 +1,85 @@
-"""Runs the steps: many in one call where nobody looks at each, one by one where somebody does."""
+"""The loop that runs the steps, and the callbacks that observe them.
+
+One call runs many steps if no callback needs each of them. Otherwise steps run one by one.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from danlu_runtime import steps as counted
-from danlu_runtime.fused.trail import made, times
-from moxing.tensorflow.executor.parts import Moment, Part
+from danlu_runtime.fused.step_values import made, times
+
+FAR = 1 << 62
+
+
+@dataclass
+class StepState:
+    """The position of a run.
+
+    ``step`` is the last step done, counted from 0; ``values`` are its values. ``session`` is the
+    raw session: calls on it pass no hook.
+    """
+
+    session: Any
+    step: int
+    global_step: int  # number of steps done by all workers
+    values: dict[str, Any] = field(default_factory=dict)
+    rows: Any = None  # the usual values of every step of the last call, if they are kept
+    at: float = 0.0  # seconds of time.perf_counter: when the step was done
+    stop: bool = False  # set by a callback to end the run
+
+
+class RunCallback:
+    """A callback of a run. ``steps_alone`` limits how many steps one call may run.
+
+    A ``late`` callback needs only the usual values of a step. It may receive them after later steps
+    have run.
+    """
+
+    late = False
+
+    def steps_alone(self, step: int) -> int:
+        """Return how many steps from ``step`` on one call may run; the callback sees the last."""
+        return FAR
+
+    def fetches(self, step: int) -> dict[str, Any]:
+        """Return what must be fetched beside the usual values if ``step`` runs by itself."""
+        return {}
+
+    def begin(self, moment: StepState) -> None:
+        """Handle a new session; ``moment.step`` is the last step of an earlier run, or -1."""
+
+    def after(self, moment: StepState) -> None:
+        """Handle the end of one or more steps."""
+
+    def end(self, moment: StepState) -> None:
+        """Handle the normal end of the run."""
+
+    def broken(self) -> None:
+        """Handle the end of the run with an error."""
+
+
+def until(step: int, period: int) -> int:
+    """Return how many steps from ``step`` on reach a multiple of ``period``."""
+    return (-step) % period + 1
+
 
 STEP = "global_step"
-_SECONDS = 0.5  # the longest call: a run can be stopped, and shows where it is
+_SECONDS = 0.5  # duration of a call, so that a run can be stopped and shows progress
 _NO_DATA = (
     "input_fn has not one whole batch of data. Is there data, and is batch_size not larger than "
     "the number of samples?"
 )
-_FIRST = 10  # steps of the first call of many, before their time is known
-_FEW = 2  # where that may be long: a program is compiled, and may be slow
+_FIRST = 10  # steps of the first fused call, before their duration is known
+_FEW = 2  # the same for compiled steps: the first call compiles them, and they may be slow
 
 
 class Pace:
-    """How many steps fit into one call."""
+    """Chooses how many steps fit into one call."""
 
     def __init__(self, first: int = _FIRST) -> None:
         self._most = first
@@ -32,20 +90,21 @@ class Pace:
     def took(self, seconds: float, stride: int) -> None:
         if stride > 1:
             fitting = int(_SECONDS * stride / max(seconds, 1e-9))
-            self._most = max(_FEW, min(fitting, 2 * self._most))  # with fewer it would stay so
+            self._most = max(_FEW, min(fitting, 2 * self._most))  # 1 would never grow
 
 
 class Loop:
-    """``usual``: what each call fetches, the number of steps done (STEP) among it.
+    """Runs the steps of a run and calls its callbacks.
 
-    ``fused`` does many steps in one call; None where it cannot be, or where hooks of the user's
-    see every step. ``slower`` is told where it turns out that compiled steps are.
+    ``usual`` are the tensors that each call fetches, including the number of steps done (STEP).
+    ``fused`` runs many steps in one call. It is None if that is impossible, or if hooks of the user
+    see every step. ``slower`` is called with the reason if compiled steps turn out to be slower.
     """
 
     def __init__(
         self,
         usual: dict[str, Any],
-        parts: Sequence[Part],
+        parts: Sequence[RunCallback],
         last_step: int,
         fused: Any = None,
         alone: bool = True,
@@ -58,20 +117,20 @@ class Loop:
         self._alone = alone  # no other worker counts the steps
         self._slower = slower
         self._pace = Pace(_FEW if fused is not None and fused.is_compiled else _FIRST)
-        self._leaves_trail = False  # the call that is under way
+        self._leaves_trail = False  # whether the current call keeps the values of its steps
         self._failure: Exception | None = None
         self.steps = 0  # done by this run
-        self.moment = Moment(None, -1, 0)
+        self.moment = StepState(None, -1, 0)
 
     def hook(self) -> tf.train.SessionRunHook:
-        """Return what lets a session tell when it is there and when it ends well."""
+        """Return the hook that notifies the loop when a session begins and ends normally."""
         return _Ends(self)
 
     def begin(self, session: Any, global_step: int) -> None:
         again = self.moment.session is not None
         self.moment.session = session
         self.moment.global_step = global_step
-        if again:  # the session was lost and made anew: the run goes on
+        if again:  # the session was lost and created again: the run continues
             if self._alone and STEP in self._usual:
                 self.moment.step = global_step - 1
             return
@@ -81,10 +140,10 @@ class Loop:
             part.begin(self.moment)
 
     def run(self, session: Any) -> None:
-        """Run until the last step, the end of the data, or somebody's stop.
+        """Run until the last step, the end of the data, or a stop request.
 
         Raises:
-            ValueError: there was not one batch.
+            ValueError: the data does not fill one batch.
         """
         try:
             self._run(session)
@@ -108,7 +167,7 @@ class Loop:
                 return
 
     def raise_failure(self) -> None:
-        """Raise what a session would take for the end of the data: it was not."""
+        """Raise the stored error that a session would mistake for the end of the data."""
         if self._failure is not None:
             raise self._failure
 
@@ -140,7 +199,7 @@ class Loop:
             self._slower(reason)
 
     def _move(self, values: dict[str, Any], at: float, step: int) -> None:
-        """Take note of the last step that was done."""
+        """Record the last step that was done."""
         self.steps += step - self.moment.step
         self.moment.step = step
         self.moment.values = values
@@ -149,7 +208,7 @@ class Loop:
             self.moment.global_step = int(values[STEP])
 
     def _tell(self, rows: Any, when: Sequence[float]) -> None:
-        """Tell of steps inside a call, where one of those that may be told late looks."""
+        """Notify ``late`` callbacks of the steps inside a call that they look at."""
         late = [part for part in self._parts if part.late]
         before = self.moment.step
         wanted = dict.fromkeys(
@@ -157,13 +216,13 @@ class Loop:
         )
         for step in sorted(wanted):
             row = rows[step - before - 1]
-            values = dict(zip(self._usual, row, strict=False))  # the last one is its time
+            values = dict(zip(self._usual, row, strict=False))  # the last value is its time
             self._move(values, when[step - before - 1], step)
             for part in late:
                 part.after(self.moment)
 
     def _tell_rest(self, began: float) -> None:
-        """Tell of the steps of a call in which the data has ended."""
+        """Notify ``late`` callbacks of the steps of a call in which the data has ended."""
         if not self._leaves_trail:
             return
         rows = self.moment.session.run(self._fused.trail.read)
@@ -199,15 +258,15 @@ class Loop:
         return max(1, self._pace.limit(self._fused.limit(stride)))
 
     def _call(self, session: Any, step: int, stride: int) -> tuple[dict[str, Any], Any]:
-        """Make the steps; return the values of the last, and those of all where they are kept."""
+        """Run the steps; return the values of the last one, and those of all if they are kept."""
         beside: dict[str, Any] = {}
         for part in self._parts:
             beside.update(part.fetches(step) if stride == 1 else {})
         self._leaves_trail = False
         if self._fused is None or (stride == 1 and not self._fused.alone):
             return dict(session.run({**self._usual, **beside})), None
-        # The loop draws random numbers of its own: all steps are made by it, and what is fetched
-        # beside one does not depend on it.
+        # The fused loop draws its own random numbers, so it runs all steps. Additional fetches do
+        # not depend on the step.
         found = dict(session.run(beside)) if beside else {}
         trail = self._fused.trail
         self._leaves_trail = trail is not None
@@ -216,8 +275,8 @@ class Loop:
         return {**found, **dict(zip(self._usual, values, strict=True))}, (rows or [None])[0]
 
 
-def _looked_at(part: Part, first: int, count: int) -> Iterator[int]:
-    """Yield the steps of so many that a part looks at."""
+def _looked_at(part: RunCallback, first: int, count: int) -> Iterator[int]:
+    """Yield the steps, among ``count`` from ``first`` on, that a callback looks at."""
     step = first
     while (step := step + part.steps_alone(step) - 1) < first + count:
         yield step

@@ -6,8 +6,8 @@ from typing import Any
 from moxing.tensorflow.executor import evaluating, training_run
 from moxing.tensorflow.executor import request as requests
 from moxing.tensorflow.executor.cluster.cluster import Cluster
-from moxing.tensorflow.executor.keras_layers import collect
 from moxing.tensorflow.executor.logs import tell_steps
+from moxing.tensorflow.executor.precision import collect
 from moxing.tensorflow.executor.request import USE_DEFAULT
 
 
@@ -47,5 +47,5 @@ def run(
     if request.trains:
         training_run.train(request, cluster)
         return None
-    # Every worker has the values of the checkpoint itself, and evaluates what it is given.
+    # Every worker reads the checkpoint itself and evaluates its own data.
     return evaluating.evaluate(request, writes=cluster is None or cluster.is_chief)

@@ -1,6 +1,6 @@
-"""How many workers there are, and which one this process is: for sharing out data."""
+"""The number of workers and the index of this one, for sharding data."""
 
-from moxing.tensorflow.executor.flags import get_flag
+from moxing.tensorflow.executor.request import get_flag
 
 
 def size() -> int:

@@ -1,19 +1,56 @@
-"""The arguments of one ``mox.run``, read and checked before anything is built."""
+"""The arguments of ``mox.run``, checked before anything is built, and the flags of MoXing.
+
+Contains ``mox.ModeKeys``, ``mox.ExportKeys``, ``mox.get_flag`` and ``mox.set_flag``.
+"""
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from moxing.tensorflow.executor.modes import RUN_MODES, ExportKeys, ModeKeys, mode_of
+from moxing.tensorflow.utils.hyper_param_flags import mox_flags
 
-USE_DEFAULT = object()  # neither steps nor seconds were asked for
+
+class ModeKeys:
+    """What ``input_fn`` and ``model_fn`` are called for. EXPORT is chosen by ``mox.run`` alone."""
+
+    TRAIN = "TRAIN"
+    EVAL = "EVAL"
+    PREDICT = "PREDICT"
+    EXPORT = "EXPORT"
+
+
+ModeKey = ModeKeys  # as the manual writes it in places
+
+
+class ExportKeys:
+    """Kinds of exported models."""
+
+    TF_SERVING = "TF_SERVING"
+
+
+RUN_MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
+_OLD_WORDS = {"EVALUATION": ModeKeys.EVAL, "EVALUATE": ModeKeys.EVAL, "INFER": ModeKeys.PREDICT}
+
+
+def mode_of(given: Any) -> str | None:
+    """Return the run mode for a value, or None if it is not a run mode.
+
+    Scripts pass the values of their own flags: 'train', and 'evaluation' in older scripts.
+    """
+    word = given.upper() if isinstance(given, str) else ""
+    word = _OLD_WORDS.get(word, word)
+    return word if word in RUN_MODES else None
+
+
+USE_DEFAULT = object()  # marks an argument that was not given
 _DEFAULT_SECONDS = 600
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a run was asked to do. ``*_every`` and ``save_*``: None means never."""
+    """The checked arguments of a run. None in ``*_every`` and ``save_*`` means never."""
 
     input_fn: Callable[..., Any]
     model_fn: Callable[..., Any]
@@ -39,7 +76,7 @@ class Request:
 
 
 class _Reader:
-    """Collects every fault: a user with three of them starts once."""
+    """Reads the arguments and collects all faults, so that the user sees them at once."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.given = given
@@ -70,7 +107,7 @@ class _Reader:
         return mode
 
     def count(self, name: str, least: int = 0) -> int | None:
-        """Return a whole number; 0 and None mean never."""
+        """Return a whole number, or None for 0 and None, which mean never."""
         value = self.given[name]
         if value is None:
             return None
@@ -93,7 +130,7 @@ class _Reader:
 
 
 def read(given: dict[str, Any]) -> Request:
-    """Return the request, or raise with every fault it has."""
+    """Return the request; raise one exception with all faults if there are any."""
     reader = _Reader(given)
     run_mode = reader.mode("run_mode") or ModeKeys.TRAIN
     seconds, steps = _saving(reader)
@@ -126,7 +163,7 @@ def read(given: dict[str, Any]) -> Request:
 
 
 def _together(reader: _Reader, request: Request) -> None:
-    """Find what is wrong only in company."""
+    """Check arguments that depend on each other."""
     if request.output_every and request.output_fn is None:
         reader.fault(
             f"output_every_n_steps={request.output_every} needs output_fn: the function that is "
@@ -154,7 +191,7 @@ def _auto_batch(reader: _Reader) -> bool:
         )
     if given is not USE_DEFAULT and given not in (True, False, None):
         reader.fault(f"auto_batch must be True or False, got {given!r}.", TypeError)
-    # Without a batch size public scripts return batches: nothing is to be batched.
+    # Public scripts without a batch size return batches, so nothing is batched.
     return size is not None if given is USE_DEFAULT or given is None else bool(given)
 
 
@@ -198,7 +235,7 @@ def _saving(reader: _Reader) -> tuple[float | None, int | None]:
         reader.fault(f"save_model_secs must be a number of seconds, got {seconds!r}.")
         return None, None
     if seconds:
-        return float(seconds), None  # it wins where both are given
+        return float(seconds), None  # it has priority over steps
     return None, None if steps is USE_DEFAULT else reader.count("save_model_steps")
 
 
@@ -222,3 +259,40 @@ def _is_number(value: Any) -> bool:
 
 def _is_whole(value: Any) -> bool:
     return not isinstance(value, bool) and _is_number(value) and float(value).is_integer()
+
+
+def get_flag(name: str = "", *, flag_name: str = "") -> Any:
+    """Return the value of a flag of MoXing; the documents call its name both ways.
+
+    Raises:
+        ValueError: there is no such flag, or its value is not one of its type.
+    """
+    return getattr(mox_flags, _known(name or flag_name))
+
+
+def set_flag(name: str = "", value: Any = None, *, flag_name: str = "") -> None:
+    """Set a flag of MoXing for the runs that follow; None gives it its default.
+
+    Raises:
+        ValueError: there is no such flag, or the value is not one of its type.
+        RuntimeError: called by a function that ``mox.run`` has called.
+    """
+    known = _known(name or flag_name)
+    if _inside_callback():
+        raise RuntimeError(
+            f"mox.set_flag({known!r}, …) is called too late: call it outside input_fn, model_fn "
+            "and optimizer_fn, and before mox.run."
+        )
+    setattr(mox_flags, known, value)
+
+
+def _known(name: str) -> str:
+    if name not in mox_flags:
+        raise ValueError(mox_flags.unknown(name))
+    return name
+
+
+def _inside_callback() -> bool:
+    # Not imported, because it needs TensorFlow. No callback runs before it is loaded.
+    callbacks = sys.modules.get("moxing.tensorflow.executor.model")
+    return callbacks is not None and callbacks.inside_callback()

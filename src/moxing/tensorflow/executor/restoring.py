@@ -1,20 +1,75 @@
-"""Which checkpoint a run begins with, and what of it is taken.
+"""The checkpoint that a run starts from, and the variables that are restored from it.
 
-A checkpoint in ``log_dir`` comes first: the run goes on. ``checkpoint_path`` is for beginning from
-another's values: what it does not have is initialised, and patterns may leave variables out.
+A checkpoint in ``log_dir`` has priority: it resumes the run. ``checkpoint_path`` starts a run with
+the values of another one. Variables that it does not have are initialized, and patterns may exclude
+variables.
 """
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.checkpoints import NAME, checkpoints
-from moxing.tensorflow.executor.patterns import Patterns
+from moxing.tensorflow.executor.gradients import Patterns
 
-# What says that a store cannot be reached now: the checkpoint may be whole.
+NAME = "model.ckpt"  # name of a run's own checkpoints, followed by the step
+_STEP = re.compile(r"-(\d+)$")
+_PART = re.compile(r"\.(index|meta|data-\d+-of-\d+)$")
+
+
+def checkpoints(place: str) -> tuple[str, ...]:
+    """Return the checkpoints in a directory, the newest first, or the one at ``place``."""
+    named = _PART.sub("", place)
+    if not tf.gfile.IsDirectory(place):
+        return (named,) if tf.train.checkpoint_exists(named) else ()
+    listed = _listed(place)
+    there = _there(place)
+    if listed and step_of(listed[0]) < max(map(step_of, listed)):
+        return tuple(dict.fromkeys((*listed, *there)))  # the user has chosen an older one
+    found = sorted(dict.fromkeys((*listed, *there)), key=step_of, reverse=True)
+    nameless = [each for each in found if step_of(each) < 0]
+    if len(nameless) > 1 and len(nameless) == len(found) and not listed:
+        raise ValueError(
+            f"{place} has several checkpoints: {', '.join(map(os.path.basename, nameless))}. "
+            "Name the one that is meant."
+        )
+    return tuple(found)
+
+
+def step_of(prefix: str) -> int:
+    found = _STEP.search(prefix)
+    return int(found.group(1)) if found else -1
+
+
+def _listed(place: str) -> list[str]:
+    """Return the existing checkpoints listed in the file ``checkpoint``, the current one first.
+
+    Its paths may be those of another machine. The files are looked up beside it.
+    """
+    state = tf.train.get_checkpoint_state(place)
+    if state is None:
+        return []
+    paths = [state.model_checkpoint_path, *reversed(state.all_model_checkpoint_paths)]
+    beside = [os.path.join(place, os.path.basename(each)) for each in paths]
+    return [each for each in dict.fromkeys(beside) if tf.train.checkpoint_exists(each)]
+
+
+def _there(place: str) -> list[str]:
+    """Return all checkpoints in the directory, listed or not.
+
+    A checkpoint of the first format is a single file.
+    """
+    names = [name.rstrip("/") for name in tf.gfile.ListDirectory(place)]
+    second = [name[: -len(".index")] for name in names if name.endswith(".index")]
+    first = [name for name in names if name.endswith(".ckpt") and name not in second]
+    found = [os.path.join(place, name) for name in (*second, *first)]
+    return [each for each in found if tf.train.checkpoint_exists(each)]
+
+
+# Errors of access to a store; the checkpoint itself may be complete.
 _ELSEWHERE = (
     tf.errors.AbortedError,
     tf.errors.CancelledError,
@@ -28,14 +83,14 @@ _OLD_STEP = "Adam/global_step"  # some versions of MoXing kept it in the scope o
 
 @dataclass(frozen=True)
 class Source:
-    """Checkpoints to begin with, the newest first. ``resumes``: they are the run's own."""
+    """Checkpoints to start from, newest first. ``resumes`` is True if they are the run's own."""
 
     prefixes: tuple[str, ...]
     resumes: bool
 
 
 def source(log_dir: str | None, checkpoint_path: str | None) -> Source | None:
-    """Return where values come from, None where there is no checkpoint."""
+    """Return the checkpoints to start from, or None if there are none."""
     own = checkpoints(log_dir) if log_dir else ()
     if own:
         if checkpoint_path:
@@ -50,9 +105,10 @@ def source(log_dir: str | None, checkpoint_path: str | None) -> Source | None:
 
 
 class Restorer:
-    """Gives a new session its values. Made once the graph has all its variables.
+    """Restores the variables of a new session. Create it when the graph has all variables.
 
-    ``slots`` are of the optimizers; ``needed``: without its values the model is of no use.
+    ``slots`` are the variables of the optimizers. With ``needed``, it is an error if no checkpoint
+    can be read.
     """
 
     def __init__(
@@ -66,16 +122,16 @@ class Restorer:
         self._needed = needed
         self._variables = {each.op.name: each for each in variables}
         self._slots = {each.op.name for each in slots}
-        # A graph takes no more operations when the session is there.
+        # The graph is finalized when the session exists.
         prefixes = found.prefixes if found is not None else ()
         self._ready = {prefix: self._prepared(prefix) for prefix in prefixes}
         self.taken: str | None = None
 
     @property
     def own(self) -> list[str]:
-        """The checkpoints that this run has saved before and that can be read, the newest first.
+        """The readable checkpoints that this run has saved before, newest first.
 
-        Those of ``checkpoint_path`` are another's, and files of other names the user's.
+        Those of ``checkpoint_path`` belong to another run, and files with other names to the user.
         """
         if self._source is None or not self._source.resumes:
             return []
@@ -83,7 +139,12 @@ class Restorer:
         return [prefix for prefix in whole if os.path.basename(prefix).startswith(f"{NAME}-")]
 
     def __call__(self, session: Any) -> None:
-        """Restore the newest that can be read; name those that cannot."""
+        """Restore the newest readable checkpoint; log those that are damaged.
+
+        Raises:
+            ValueError: the checkpoint does not match the model, or with ``needed`` none can be
+                read.
+        """
         for prefix, restore in self._ready.items():
             if restore is None:
                 continue
@@ -102,7 +163,10 @@ class Restorer:
         tf.logging.warning("No checkpoint could be read: the training begins anew.")
 
     def _prepared(self, prefix: str) -> Callable[[Any], None] | None:
-        """Return what restores a checkpoint; a fault of it is raised where it is taken."""
+        """Return a function that restores a checkpoint, or None if it is damaged.
+
+        If the checkpoint does not match the model, the function raises ValueError.
+        """
         try:
             shapes = tf.train.load_checkpoint(prefix).get_variable_to_shape_map()
         except tf.errors.OpError as error:
@@ -135,7 +199,10 @@ class Restorer:
         return [name for name in self._variables if patterns.take(name)]
 
     def _fault(self, prefix: str, missing: Sequence[str]) -> str:
-        """Let no part of a model be lost: slots of a changed optimizer may be missing."""
+        """Return a message if variables of the model are missing, else ''.
+
+        Slots of a changed optimizer may be missing.
+        """
         assert self._source is not None
         lost = [name for name in missing if name not in self._slots and name != "global_step"]
         if not lost or not (self._source.resumes or self._needed):

@@ -1,4 +1,4 @@
-"""The graph of one run, which knows whose turn it is while a model is built."""
+"""The graph of one run, which records the number of the clone while a model is built."""
 
 from typing import Any
 
@@ -13,26 +13,26 @@ _SHARED = (
 
 
 class RunGraph(tf.Graph):
-    """A graph whose collections can be seen from one clone."""
+    """A graph with collections that can be read for a single clone."""
 
     def __init__(self) -> None:
         super().__init__()
         self._clone: int | None = None  # the one model_fn is called for
-        self._before: dict[str, int] = {}  # how long each collection was before it
-        self._other_modes: set[int] = set()  # what was collected for modes built before this one
-        # Of the variables: made with the first call of model_fn, None until that is over.
+        self._before: dict[str, int] = {}  # length of each collection before it
+        self._other_modes: set[int] = set()  # ids of what earlier modes have collected
+        # Regularization losses of variables, from the first call of model_fn; None until it ends.
         self._shared_losses: list[Any] | None = None
         self._hinted = False
 
     @property
     def makes_variables(self) -> bool:
-        """Tell whether model_fn is called for the first time: later calls find variables made."""
+        """True in the first call of model_fn; later calls reuse its variables."""
         return self._clone is not None and self._shared_losses is None
 
     def begin_mode(self) -> None:
-        """Forget, for who looks into a collection, what the modes before have computed.
+        """Hide from readers of a collection what earlier modes have added.
 
-        A loss of the training in the sum of an evaluation would draw from the training's data.
+        A training loss in the sum of an evaluation would read training data.
         """
         self._other_modes = {
             id(each)
@@ -51,9 +51,9 @@ class RunGraph(tf.Graph):
         self._clone, self._before = None, {}
 
     def share_losses(self, inputs: list[Any]) -> None:
-        """Keep the first call's regularisation of variables for the clones and modes after it.
+        """Keep the regularization losses of variables of the first call for later clones and modes.
 
-        A variable is regularised where it is made, and later calls of model_fn find it made.
+        A variable is regularized when it is created, and later calls of model_fn reuse it.
         """
         if self._shared_losses is not None:
             return
@@ -62,7 +62,7 @@ class RunGraph(tf.Graph):
         self._shared_losses = [loss for loss in of_clone if not _depends(loss.op, fed)]
 
     def of_clone(self, key: str) -> list[Any]:
-        """Return what the clone that is being built has added to a collection."""
+        """Return the part of a collection that the current clone has added."""
         everything = super().get_collection(key)
         if self._clone is None or key in _SHARED:
             return everything
@@ -77,7 +77,7 @@ class RunGraph(tf.Graph):
             return found
         if self._clone and name == tf.GraphKeys.REGULARIZATION_LOSSES:
             self._hint()
-        if name == tf.GraphKeys.LOSSES:  # tf.losses adds up what it finds here
+        if name == tf.GraphKeys.LOSSES:  # tf.losses sums this collection
             own = {id(each) for each in self.of_clone(name)}
             return [each for each in found if id(each) in own]
         hidden = self._other_modes - {id(each) for each in self._shared_losses or ()}

@@ -1,23 +1,98 @@
-"""The graph and the session of a run."""
+"""The graph and the session of a run, and plain messages for errors of TensorFlow."""
 
 import contextlib
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.cluster.cluster import Cluster
-from moxing.tensorflow.executor.faults import in_own_words
-from moxing.tensorflow.executor.flags import get_flag
+from moxing.tensorflow.executor.pipeline.graph import initializers_in
+from moxing.tensorflow.executor.request import get_flag
 from moxing.tensorflow.executor.restoring import Restorer
 from moxing.tensorflow.executor.run_graph import RunGraph
+
+_OF_TWO_GRAPHS = " must be from the same graph as "
+_FOREIGN = re.compile(
+    rf"(?P<first>\S[^\n]{{0,500}}){_OF_TWO_GRAPHS}(?P<second>[^\n]{{1,500}}) "
+    r"\(graphs are (?P<of_first><[^<>]{1,200}>) and "
+)
+_NAME = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
+_NO_DATA_YET = "the iterator has not been initialized"
+_NOT_FED = re.compile(r"must feed a value for placeholder tensor '([^'\n]{1,500})'")
+
+
+@contextmanager
+def in_own_words() -> Iterator[None]:
+    """Replace some errors of TensorFlow by plain messages; the traceback is kept.
+
+    Enter it around a run, with the graph of the run as the default graph.
+
+    Raises:
+        ValueError: a tensor of another graph is used, an iterator has no data, or a placeholder has
+            no value.
+    """
+    graph = tf.get_default_graph()
+    try:
+        yield
+    except ValueError as error:
+        said = _FOREIGN.search(str(error)) if _OF_TWO_GRAPHS in str(error) else None
+        if said is None:
+            raise
+        sentence = _of_another_graph(said, str(graph))
+        raise ValueError(sentence).with_traceback(error.__traceback__) from None
+    except tf.errors.FailedPreconditionError as error:
+        if _NO_DATA_YET not in str(error):
+            raise
+        raise ValueError(_not_begun(graph)).with_traceback(error.__traceback__) from None
+    except tf.errors.InvalidArgumentError as error:
+        fed = _NOT_FED.search(str(error))
+        if fed is None:
+            raise
+        raise ValueError(_not_fed(fed[1])).with_traceback(error.__traceback__) from None
+
+
+def _of_another_graph(said: re.Match[str], own: str) -> str:
+    foreign = said["second"] if said["of_first"] == own else said["first"]
+    name = _NAME.search(foreign)
+    what = next(filter(None, name.groups())) if name else foreign
+    return (
+        f"'{what}' was made before mox.run, which builds a graph of its own: make it inside of "
+        "the function that uses it (a learning rate inside of optimizer_fn, all of a model inside "
+        "of model_fn)."
+    )
+
+
+def _not_fed(name: str) -> str:
+    return (
+        f"Nothing feeds the placeholder '{name}' of model_fn: return a hook that does, "
+        "mox.ModelSpec(hooks=[FeedSessionRunHook({placeholder: value})], …) with "
+        "moxing.tensorflow.executor.hooks.FeedSessionRunHook, or take the value from inputs."
+    )
+
+
+def _not_begun(graph: tf.Graph) -> str:
+    found = [
+        f"'{name}' ({count} initializers)"
+        for name, count in initializers_in(graph).items()
+        if count != 1
+    ]
+    which = f": {', '.join(found)}" if found else ""
+    return (
+        f"input_fn reads from an iterator that was never given its data{which}. mox.run runs the "
+        "initializer of an iterator that has just one: make an iterator for each mode, or add the "
+        "right initializer to the collection tf.GraphKeys.TABLE_INITIALIZERS."
+    )
 
 
 @contextlib.contextmanager
 def new_graph(cluster: Cluster | None = None) -> Iterator[RunGraph]:
-    """Give a graph with a step counter; the user's own default graph is left as it is.
+    """Yield a new graph with a global step; the default graph of the user is not changed.
 
-    Variables are resources: their reads and writes keep their order in a call of many steps.
+    Variables are resource variables. Their reads and writes keep their order in a call of many
+    steps.
     """
     graph = RunGraph()
     graph.seed = tf.get_default_graph().seed  # what tf.set_random_seed has set
@@ -43,7 +118,7 @@ def configuration(placement: Any) -> tf.ConfigProto:
 
 
 class Start:
-    """Gives a new session its values; one that was lost goes on from what was saved last."""
+    """Initializes a new session; if a session was lost, restores the last checkpoint."""
 
     def __init__(self, restorer: Restorer, saver: Any = None) -> None:
         self._restorer = restorer
@@ -61,7 +136,7 @@ class Start:
             self._began = True
             self._restorer(session)
             if self._saver is not None:
-                # Its own of before are of the five that are kept; the saver deletes what is older.
+                # Earlier checkpoints of the run count among the five; the saver deletes older ones.
                 self._saver.recover_last_checkpoints(self._restorer.own[::-1])
         elif saved:
             self._saver.restore(session, saved[-1])
@@ -73,7 +148,7 @@ class Start:
 
 
 def scaffold(start: Start, initializers: Sequence[Any], saver: Any = None) -> tf.train.Scaffold:
-    """Return how a session of this graph is made ready."""
+    """Return the scaffold that prepares a session of this graph."""
     return tf.train.Scaffold(
         init_fn=start,
         local_init_op=tf.group(tf.train.Scaffold.default_local_init_op(), *initializers),

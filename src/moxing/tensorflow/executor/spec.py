@@ -1,4 +1,4 @@
-"""What ``model_fn`` and ``input_fn`` give back."""
+"""The return types of ``model_fn`` and ``input_fn``, and their checks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.modes import ModeKeys
+from moxing.tensorflow.executor.request import ModeKeys
 
 
 class ExportSpec:
@@ -54,7 +54,7 @@ class InputSpec:
         return self._inputs
 
     def with_inputs(self, inputs: Sequence[Any]) -> "InputSpec":
-        """Return the same with other tensors: those of one clone."""
+        """Return a copy with other tensors, those of one clone."""
         other = InputSpec(self.split_to_device)
         other._inputs = list(inputs)
         return other
@@ -82,11 +82,16 @@ class ModelSpec:
     ) -> None:
         self.loss = loss
         self.var_scopes = var_scopes if var_scopes is not None else var_scope
+        if not _are_scopes(self.var_scopes):
+            raise TypeError(
+                "mox.ModelSpec(var_scopes=…) must be a list of scope names, or of such lists, got "
+                f"{self.var_scopes!r}."
+            )
         outputs = output_dict if output_info is None else output_info
         self.log_info, self.output_info = _by_name(log_info=log_info, output_info=outputs)
         self.export_spec = export_spec
         self.hooks = list(hooks or []) if isinstance(hooks, list | tuple | None) else [hooks]
-        del compressor_spec  # of an add-on that made models smaller: nothing here depends on it
+        del compressor_spec  # of an add-on that compressed models; not used here
 
     @property
     def losses(self) -> list[Any]:
@@ -112,9 +117,13 @@ class ModelSpec:
 
 
 def checked(given: Any, mode: str, required: bool = True) -> ModelSpec:
-    """Return what ``model_fn`` gave, or say all that is wrong with it for this mode.
+    """Return the ModelSpec of ``model_fn``, or raise with all its faults in this mode.
 
-    Not ``required``: a field the mode asks for may be missing.
+    Unless ``required``, a field that the mode needs may be missing.
+
+    Raises:
+        TypeError: it is not a ModelSpec.
+        ValueError: fields are missing or wrong.
     """
     if not isinstance(given, ModelSpec):
         raise TypeError(
@@ -151,7 +160,7 @@ def _faults(spec: ModelSpec, mode: str, required: bool) -> Iterator[str]:
 
 
 def not_a_number(where: str, value: Any) -> Iterator[str]:
-    """Yield what keeps a value from being one number that a step can give."""
+    """Yield a message if a value is not a tensor with a single number."""
     if not tf.is_tensor(value):
         yield f"{where} must be a tensor of rank 0, got {type(value).__name__}."
     elif value.shape.rank not in (0, None):
@@ -178,7 +187,17 @@ def _by_name(**given: Any) -> list[dict[str, Any]]:
 def _is_version(given: Any) -> bool:
     if isinstance(given, str):  # curves of evaluations are in "eval"
         return given not in ("", ".", "..", "eval") and "/" not in given
-    return isinstance(given, Integral) and not isinstance(given, bool) and given >= -1
+    return isinstance(given, Integral) and not isinstance(given, bool) and int(given) >= -1
+
+
+def _are_scopes(given: Any) -> bool:
+    if given is None or isinstance(given, str):
+        return True
+    return isinstance(given, list | tuple | set) and all(
+        isinstance(each, str)
+        or (isinstance(each, list | tuple) and all(isinstance(name, str) for name in each))
+        for each in given
+    )
 
 
 def _flat(scopes: Any) -> list[str]:

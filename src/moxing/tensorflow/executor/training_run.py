@@ -1,21 +1,31 @@
-"""A run that trains: builds the graph, steps to the end, exports."""
+"""A run that trains: it builds the graph, runs the steps, saves checkpoints and exports."""
 
-from collections.abc import Sequence
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from danlu.errors import Unsupported
+from danlu_runtime.fused import Fused, why_not
+from danlu_runtime.fused import refusals as choice
+from danlu_runtime.fused.step_values import can_be_kept
 from danlu_runtime.steps.ends import aim
 from moxing.tensorflow.datasets.labels import write_labels
 from moxing.tensorflow.executor import restoring
 from moxing.tensorflow.executor.cluster.cluster import Cluster
-from moxing.tensorflow.executor.diverging import Losses, Weights, watched
+from moxing.tensorflow.executor.evaluating import InterMode, Outputs, Rate
 from moxing.tensorflow.executor.export import Export
-from moxing.tensorflow.executor.flags import get_flag
-from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook, PlateauLREarlyStoppingHook
-from moxing.tensorflow.executor.inter import InterMode, Rate
+from moxing.tensorflow.executor.gradients import optimizers, placement, train_op
+from moxing.tensorflow.executor.hooks import (
+    AggregativeSessionRunHook,
+    PlateauLREarlyStoppingHook,
+    evaluations,
+    joining,
+)
 from moxing.tensorflow.executor.logs import (
     Speed,
     StepRate,
@@ -23,16 +33,10 @@ from moxing.tensorflow.executor.logs import (
     left_over,
     usual_values,
 )
-from moxing.tensorflow.executor.loop import STEP, Loop
-from moxing.tensorflow.executor.many_steps import Sights, leave_out_xla, many_steps
-from moxing.tensorflow.executor.model import Model, build
-from moxing.tensorflow.executor.modes import ModeKeys
-from moxing.tensorflow.executor.outputs import Outputs
-from moxing.tensorflow.executor.parts import Moment, Part
-from moxing.tensorflow.executor.placement import placement
-from moxing.tensorflow.executor.registered import evaluations, joining
-from moxing.tensorflow.executor.request import Request
-from moxing.tensorflow.executor.saving import Saving
+from moxing.tensorflow.executor.loop import FAR, STEP, Loop, RunCallback, StepState
+from moxing.tensorflow.executor.model import Model, Sharing, build
+from moxing.tensorflow.executor.request import ModeKeys, Request, get_flag
+from moxing.tensorflow.executor.restoring import NAME
 from moxing.tensorflow.executor.session import (
     Start,
     configuration,
@@ -40,13 +44,144 @@ from moxing.tensorflow.executor.session import (
     open_session,
     scaffold,
 )
-from moxing.tensorflow.executor.sharing import Sharing
-from moxing.tensorflow.executor.summaries import RATE, Evaluated, Summaries, Writer
-from moxing.tensorflow.executor.training import optimizers, train_op
-from moxing.tensorflow.optimizer.rates import learning_rate_of, scale_learning_rate
+from moxing.tensorflow.executor.summaries import (
+    RATE,
+    Evaluated,
+    Losses,
+    Summaries,
+    Weights,
+    Writer,
+    watched,
+)
+from moxing.tensorflow.optimizer.learning_rate_scheduler import (
+    learning_rate_of,
+    scale_learning_rate,
+)
 from moxing.tensorflow.optimizer.wrapping import hooks_of
 
-_ENDLESS = 10**9  # who gives more steps means: until the data ends
+_MOST = 400  # maximum steps of one call; their log lines appear after it
+
+
+class StepObservers:
+    """The observers of single steps, as reasons against many steps in one call.
+
+    ``each`` is one that observes every step; ``inside`` is one that observes some, from inside.
+    """
+
+    def __init__(self, each: str = "", inside: str = "") -> None:
+        self.each = each
+        self.inside = inside
+
+
+def many_steps(
+    request: Request, op: Any, usual: Mapping[str, Any], sights: StepObservers, resumes: bool
+) -> Fused | None:
+    """Return an object that runs many steps in one call with the same results, or None.
+
+    XLA is used if it is requested, or if the run that is resumed began with it.
+    """
+    values = list(usual.values())
+    xla = choice.chosen(request.log_dir or "", has_checkpoint=resumes)
+    reason = sights.each or why_not(op, values) or ""
+    made: Fused | None = None
+    if xla:
+        made, reason = _compiled(request, op, values, reason or sights.inside)
+    if made is None and not (sights.each or why_not(op, values)):
+        kept = can_be_kept(values)
+        plain = Fused(op, values, steps=_MOST if kept else None, trail=kept)
+        made = None if plain.alone and sights.inside else plain
+    if xla and reason:
+        leave_out_xla(request.log_dir, reason)
+    elif request.log_dir:
+        choice.keep(request.log_dir, xla)
+    return made
+
+
+def leave_out_xla(log_dir: str | None, reason: str) -> None:
+    """Log why a training continues without XLA, and store it for runs that resume it."""
+    tf.logging.warning("XLA is left out: %s.", reason.rstrip("."))
+    if log_dir:
+        choice.keep(log_dir, False)
+
+
+def _compiled(
+    request: Request, op: Any, values: list[Any], reason: str
+) -> tuple[Fused | None, str]:
+    """Return the compiled steps, or None and the reason."""
+    if reason:
+        return None, reason
+    kept = can_be_kept(values)
+    most = _MOST if kept else min(request.log_every or _MOST, _MOST)
+    try:
+        return Fused(op, values, xla=True, steps=most, trail=kept), ""
+    except Unsupported as error:
+        return None, error.message
+
+
+class Saving(RunCallback):
+    """Saves checkpoints every ``steps`` or ``seconds``; with neither, only the last one.
+
+    ``before`` is called before each of them, to write the data of steps that will not be repeated.
+    """
+
+    def __init__(
+        self,
+        saver: Any,
+        log_dir: str,
+        steps: int | None,
+        seconds: float | None,
+        resumes: bool = False,
+        weights: Weights | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        before: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._saver = saver
+        self._before = before
+        self._path = os.path.join(log_dir, NAME)
+        self._steps = steps
+        self._seconds = seconds
+        self._clock = clock
+        self._at = clock()
+        self._weights = weights
+        self._resumes = resumes  # the run begins with a checkpoint of its own
+        self._saved = -1  # the global step of the last one
+
+    def steps_alone(self, step: int) -> int:
+        return max(1, self._saved + self._steps - step) if self._steps else FAR
+
+    def begin(self, moment: StepState) -> None:
+        self._at = self._clock()
+        if self._weights is not None:
+            self._weights.begin(moment.session)
+        if self._resumes:
+            self._saved = moment.global_step
+        elif self._steps or self._seconds:
+            self._save(moment)
+
+    def after(self, moment: StepState) -> None:
+        by_steps = self._steps and moment.global_step - self._saved >= self._steps
+        by_time = self._seconds and self._clock() - self._at >= self._seconds
+        if by_steps or by_time:
+            self._save_trained(moment)
+
+    def end(self, moment: StepState) -> None:
+        if moment.global_step != self._saved:
+            self._save_trained(moment)
+
+    def _save_trained(self, moment: StepState) -> None:
+        if self._weights is not None:
+            self._weights.check(moment.session, moment.global_step)
+        self._save(moment)
+
+    def _save(self, moment: StepState) -> None:
+        self._before()
+        self._at = self._clock()
+        self._saved = moment.global_step
+        tf.logging.info("Saving checkpoints for %d into %s.", moment.global_step, self._path)
+        self._saver.save(moment.session, self._path, global_step=moment.global_step)
+
+
+_ENDLESS = 10**9  # more steps than this mean: until the data ends
 
 
 @dataclass
@@ -65,7 +200,7 @@ class _Built:
 
 
 def train(request: Request, cluster: Cluster | None = None) -> None:
-    """Train to the last step; then write the model, where one is asked for."""
+    """Train to the last step; then export the model if that is requested."""
     if cluster is not None and not cluster.is_chief:
         # The chief alone reads and writes checkpoints, and all else below log_dir.
         request = replace(request, log_dir=None, checkpoint_path=None, export=None)
@@ -106,7 +241,7 @@ def train(request: Request, cluster: Cluster | None = None) -> None:
             loop.run(session)
     loop.raise_failure()
     if export is not None:
-        # What this run has saved, or what it began with: it may have had no step to do.
+        # The last checkpoint saved; the one it started from if there was no step to do.
         export.write([start.taken, *saver.last_checkpoints][-1])
     if cluster is not None:
         cluster.leave()
@@ -164,11 +299,11 @@ def _build(request: Request, graph: Any, placed: Any, cluster: Cluster | None) -
 def _together(
     model: Model, made: Sequence[Any], cluster: Cluster | None
 ) -> tuple[list[Any], list[Any]]:
-    """Return optimizers that work as the cluster does, and the hooks they need."""
+    """Return the optimizers, wrapped as the cluster requires, and the hooks they need."""
     if cluster is None:
         return list(made), []
     if cluster.steps_together and not cluster.is_chief:
-        model.updates = []  # moving averages move once in a step
+        model.updates = []  # the chief updates moving averages, once a step
     joined, hooks = zip(*map(cluster.synchronized, made), strict=True)
     return list(joined), [hook for each in hooks for hook in each]
 
@@ -187,10 +322,10 @@ def _initializers(built: _Built) -> list[Any]:
     return [*built.model.initializers, *(built.inter.initializers if built.inter else ())]
 
 
-def _sights(request: Request, built: _Built, joined: Sequence[Any]) -> Sights:
+def _sights(request: Request, built: _Built, joined: Sequence[Any]) -> StepObservers:
     written = request.log_dir and request.summary_every
     draws = bool(written and tf.get_collection(tf.GraphKeys.SUMMARIES))
-    return Sights(
+    return StepObservers(
         each=f"{type(joined[0]).__name__} sees every step" if joined else "",
         inside="output_fn is given every step"
         if request.output_every
@@ -208,9 +343,9 @@ def _parts(
     start: Start,
     found: Any,
     cluster: Cluster | None,
-) -> list[Part]:
-    """Return what is done beside the steps, in the order it is done in one of them."""
-    parts: list[Part] = [_Beginning(request, start), *left_over(built.model.left_over)]
+) -> list[RunCallback]:
+    """Return the callbacks of the run, in the order in which they are called for a step."""
+    parts: list[RunCallback] = [_Beginning(request, start), *left_over(built.model.left_over)]
     if request.log_every:
         parts.append(TrainingLines(request.log_every, Speed(request.batch_size, placed.clones)))
     parts.append(Losses(built.losses, list(built.usual), saver))
@@ -234,13 +369,13 @@ def _parts(
     return parts
 
 
-def _kept(request: Request, built: _Built, saver: Any, found: Any) -> list[Part]:
-    """Return what is written below log_dir."""
+def _kept(request: Request, built: _Built, saver: Any, found: Any) -> list[RunCallback]:
+    """Return the callbacks that write below log_dir."""
     assert request.log_dir is not None
     graph = tf.get_default_graph()
     tf.train.write_graph(graph, request.log_dir, "graph.pbtxt")
     writer = Writer(request.log_dir, graph)
-    parts: list[Part] = [StepRate(writer.numbers)]
+    parts: list[RunCallback] = [StepRate(writer.numbers)]
     if request.summary_every:
         drawn = tf.get_collection(tf.GraphKeys.SUMMARIES)
         merged = tf.summary.merge(drawn) if drawn else None
@@ -256,14 +391,14 @@ def _number(rate: Any) -> float | None:
     return None if rate is None or tf.is_tensor(rate) else float(rate)
 
 
-class _Beginning(Part):
-    """Says where a run begins and ends."""
+class _Beginning(RunCallback):
+    """Logs at the start at which step a run ends, or why nothing is left to train."""
 
     def __init__(self, request: Request, start: Start) -> None:
         self._request = request
         self._start = start
 
-    def begin(self, moment: Moment) -> None:
+    def begin(self, moment: StepState) -> None:
         last = self._request.max_steps
         if moment.global_step < last:
             tf.logging.info("Running will end at step: %d", last)
@@ -282,5 +417,8 @@ class _Beginning(Part):
     def _advice(self) -> str:
         own = (self._request.log_dir or "").rstrip("/")
         if own and (self._start.taken or "").startswith(f"{own}/"):
-            return "Give more steps to go on, or another log_dir to begin anew."
+            return (
+                "Raise max_number_of_steps to continue, or give another log_dir (the job's "
+                "train_url) to begin anew."
+            )
         return "--checkpoint_exclude_patterns=global_step takes its values and counts from 0."

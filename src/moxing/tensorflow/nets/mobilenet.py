@@ -1,12 +1,10 @@
-"""MobileNet v1 and v2 of several widths."""
+"""MobileNet v1 and v2, in several widths."""
 
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.nets.batch_norm import BatchNorm
-from moxing.tensorflow.nets.layers import Layers, Style
-from moxing.tensorflow.nets.way import Way
+from moxing.tensorflow.nets.layers import BatchNorm, BuildOptions, Layers, Style
 
 Built = tuple[Any, dict[str, Any]]
 # Depth and stride of each pair of layers after the first convolution.
@@ -15,11 +13,11 @@ _V1 = (
     *((512, 1),) * 5,
     *((1024, 2), (1024, 1)),
 )
-# Depth, stride and number of units that widen six times, narrow again and add up.
+# Depth, stride and number of the units that expand six times, project back and add up.
 _V2 = ((24, 2, 2), (32, 2, 3), (64, 2, 4), (96, 1, 3), (160, 2, 3), (320, 1, 1))
 
 
-def _layers(way: Way, decay: float) -> Layers:
+def _layers(way: BuildOptions, decay: float) -> Layers:
     style = Style(
         norm=BatchNorm(decay=decay, epsilon=0.001, scale=True),
         initializer=tf.truncated_normal_initializer(stddev=0.09),
@@ -29,7 +27,7 @@ def _layers(way: Way, decay: float) -> Layers:
 
 
 def v1(
-    way: Way, net: Any, num_classes: int, *, width: float, dropout_keep_prob: float = 0.999
+    way: BuildOptions, net: Any, num_classes: int, *, width: float, dropout_keep_prob: float = 0.999
 ) -> Built:
     layers = _layers(way, 0.9997)
     with tf.variable_scope("MobilenetV1"):
@@ -45,7 +43,7 @@ def v1(
 
 
 def v2(
-    way: Way, net: Any, num_classes: int, *, width: float, dropout_keep_prob: float = 0.8
+    way: BuildOptions, net: Any, num_classes: int, *, width: float, dropout_keep_prob: float = 0.8
 ) -> Built:
     layers = _layers(way, 0.997)
     units = [(16, 1, 1)] + [
@@ -60,7 +58,7 @@ def v2(
                 name = f"layer_{number + 2}"
                 net = _expanded(layers, net, _eights(depth * width), stride, factor, name)
             layers.mark(name, layers.mark(f"{name}/output", net))
-        # A narrow network keeps all of its last layer, which tells the classes apart.
+        # A narrow network keeps the full width of its last layer, which separates the classes.
         last = _eights(1280 * max(1.0, width))
         net = layers.conv(net, last, 1, scope="Conv_1")
         layers.mark(f"layer_{len(units) + 2}", net)
@@ -79,7 +77,7 @@ def _expanded(layers: Layers, net: Any, depth: int, stride: int, factor: int, na
 
 
 def _eights(depth: float) -> int:
-    """Return the multiple of eight nearest to ``depth``, but not a tenth less."""
+    """Return the multiple of 8 nearest to ``depth``, at least 8 and at least 0.9 ``depth``."""
     near = max(8, int(depth + 4) // 8 * 8)
     return near + 8 if near < 0.9 * depth else near
 

@@ -1,11 +1,55 @@
-"""``mox.get_model_fn`` and ``mox.get_model_meta``: networks by name."""
+"""``mox.get_model_fn`` and ``mox.get_model_meta``: networks by name, and checks of arguments."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from danlu.errors import Unsupported
-from moxing.tensorflow.nets import checks
-from moxing.tensorflow.nets.zoo import NETWORKS
+from danlu.errors import Unsupported, suggestion
+from danlu.job import presets
+from danlu.messages import get_message
+from moxing.tensorflow.executor.request import RUN_MODES, ModeKeys, mode_of
+from moxing.tensorflow.nets.zoo import NETWORKS, Network
+
+_MODES = (*RUN_MODES, ModeKeys.EXPORT)
+
+
+def find_network(name: Any) -> Network:
+    if not isinstance(name, str) or name not in NETWORKS:
+        raise ValueError(_unknown("network", name, NETWORKS))
+    return NETWORKS[name]
+
+
+def preprocessing(name: Any, known: Iterable[str]) -> str:
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(_unknown("preprocessing", name, known))
+    return name
+
+
+def check_mode(given: Any) -> str:
+    """Return the mode for a value; unlike in ``mox.run``, EXPORT is accepted too."""
+    found = ModeKeys.EXPORT if str(given).upper() == ModeKeys.EXPORT else mode_of(given)
+    if found is None:
+        modes = ", ".join(f"mox.ModeKeys.{each}" for each in _MODES)
+        raise ValueError(f"run_mode must be one of {modes}, got {given!r}.")
+    return found
+
+
+def count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    return int(value.__index__())
+
+
+def options(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        has = ", ".join(known) or "none"
+        raise TypeError(f"{what} has no option {unknown[0]!r}; its options: {has}.")
+
+
+def _unknown(kind: str, name: Any, known: Iterable[str]) -> str:
+    return f"There is no {kind} named {name!r}. {suggestion(str(name), known)}"
+
 
 _LAYOUTS = ("NHWC", "NCHW")
 
@@ -19,7 +63,7 @@ for _name in NETWORKS:
 
 
 class ModelMeta(NamedTuple):
-    """What is to be known about a network before it is built."""
+    """Properties of a network that are known before it is built."""
 
     default_image_size: int
     default_labels_offset: int
@@ -32,15 +76,33 @@ def get_model_meta(name: str) -> ModelMeta:
     Raises:
         ValueError: there is no network of this name.
     """
-    network = checks.network(name)
+    network = find_network(name)
     return ModelMeta(network.size, network.labels_offset, network.logits)
 
 
 def default_preprocess_fn(images: Any, run_mode: str, family: str = "vgg") -> Any:
     """Return pictures of 0..255 as the networks of a family were trained on them."""
-    from moxing.tensorflow.nets.pictures import normalized
+    from moxing.tensorflow.nets.building import normalized
 
     return normalized(images, family)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The arguments of one ``mox.get_model_fn``, checked."""
+
+    name: str
+    network: Network
+    mode: str
+    num_classes: int
+    weight_decay: float
+    data_format: str
+    fused: bool
+    renorm: bool
+    warmup: bool
+    size: tuple[int | None, ...]
+    preprocess_fn: Callable[..., Any] | None
+    options: Mapping[str, Any]
 
 
 def get_model_fn(
@@ -70,27 +132,25 @@ def get_model_fn(
 
     Raises:
         ValueError: there is no such network, mode or layout, or ``num_classes`` is no count.
-        Unsupported: the architecture was never published.
+        Unsupported: Danlu does not build the network.
     """
-    network = checks.network(name)
-    mode = checks.mode(run_mode)
+    network = find_network(name)
+    mode = check_mode(run_mode)
     if not network.builder:
-        raise Unsupported(
-            f"The network {name} is not there: its architecture was never published.",
-            hint="Take one that is, e.g. mox.NetworkKeys.RESNET_V1_50.",
-        )
+        why = get_message(presets.NOT_BUILT[name])
+        raise Unsupported.from_key("moxing.no_network", name=name, why=why)
     if data_format not in _LAYOUTS:
         raise ValueError(f"data_format must be one of 'NHWC', 'NCHW', got {data_format!r}.")
     warmup = bool(kwargs.pop("batch_norm_warmup", False))
-    checks.options(f"The network {name}", kwargs, network.options)
-    classes = checks.count("num_classes", num_classes)
+    options(f"The network {name}", kwargs, network.options)
+    classes = count("num_classes", num_classes)
     asked_size = tuple(
-        None if value is None else checks.count(word, value)
+        None if value is None else count(word, value)
         for word, value in (("image_height", image_height), ("image_width", image_width))
     )
 
     def network_fn(images: Any) -> tuple[Any, dict[str, Any]]:
-        from moxing.tensorflow.nets.building import Asked, build
+        from moxing.tensorflow.nets.building import build
 
         asked = Asked(
             *(name, network, mode, classes, float(weight_decay or 0.0), data_format),

@@ -1,19 +1,17 @@
-"""Networks that are one layer after the other: AlexNet, OverFeat, VGG, LeNet, CifarNet."""
+"""Networks with layers in a single sequence: AlexNet, OverFeat, VGG, LeNet, CifarNet."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.nets.batch_norm import BatchNorm
-from moxing.tensorflow.nets.layers import Layers, Style
-from moxing.tensorflow.nets.way import Way
+from moxing.tensorflow.nets.layers import BatchNorm, BuildOptions, Layers, Style
 
 Built = tuple[Any, dict[str, Any]]
 
 
 def vgg(
-    way: Way,
+    way: BuildOptions,
     net: Any,
     num_classes: int,
     *,
@@ -22,7 +20,7 @@ def vgg(
     normalized: bool = False,
     dropout_keep_prob: float = 0.5,
 ) -> Built:
-    """Build VGG with so many convolutions in each of its five blocks."""
+    """Build VGG with ``convolutions`` convolutions in each of its five blocks."""
     norm = BatchNorm(decay=0.997, epsilon=1e-5, scale=True) if normalized else None
     layers = Layers(way, Style(norm=norm, marks_all=True))
     with tf.variable_scope(scope):
@@ -36,7 +34,9 @@ def vgg(
         return _classify(layers, net, num_classes, dropout_keep_prob)
 
 
-def alexnet_v2(way: Way, net: Any, num_classes: int, *, dropout_keep_prob: float = 0.5) -> Built:
+def alexnet_v2(
+    way: BuildOptions, net: Any, num_classes: int, *, dropout_keep_prob: float = 0.5
+) -> Built:
     """Build the AlexNet for one GPU (Krizhevsky, 2014)."""
     layers = Layers(way, Style(biases=tf.constant_initializer(0.1), marks_all=True))
     with tf.variable_scope("alexnet_v2"):
@@ -52,8 +52,10 @@ def alexnet_v2(way: Way, net: Any, num_classes: int, *, dropout_keep_prob: float
         return _classify(layers, net, num_classes, dropout_keep_prob, narrow)
 
 
-def overfeat(way: Way, net: Any, num_classes: int, *, dropout_keep_prob: float = 0.5) -> Built:
-    """Build OverFeat, the fast one (Sermanet et al., 2014)."""
+def overfeat(
+    way: BuildOptions, net: Any, num_classes: int, *, dropout_keep_prob: float = 0.5
+) -> Built:
+    """Build the fast OverFeat (Sermanet et al., 2014)."""
     layers = Layers(way, Style(marks_all=True))
     narrow = {
         "initializer": tf.truncated_normal_initializer(stddev=0.005),
@@ -74,7 +76,9 @@ def overfeat(way: Way, net: Any, num_classes: int, *, dropout_keep_prob: float =
         )
 
 
-def lenet(way: Way, net: Any, num_classes: int, *, dropout_keep_prob: float = 0.5) -> Built:
+def lenet(
+    way: BuildOptions, net: Any, num_classes: int, *, dropout_keep_prob: float = 0.5
+) -> Built:
     """Build LeNet for pictures of 28x28."""
     layers = Layers(way, Style(initializer=tf.truncated_normal_initializer(stddev=0.1)))
     with tf.variable_scope("LeNet"):
@@ -90,7 +94,9 @@ def lenet(way: Way, net: Any, num_classes: int, *, dropout_keep_prob: float = 0.
     return net, layers.end_points
 
 
-def cifarnet(way: Way, net: Any, num_classes: int, *, dropout_keep_prob: float = 0.5) -> Built:
+def cifarnet(
+    way: BuildOptions, net: Any, num_classes: int, *, dropout_keep_prob: float = 0.5
+) -> Built:
     """Build CifarNet for pictures of 32x32; only its two large layers are regularised."""
     layers = Layers(way, Style(initializer=tf.truncated_normal_initializer(stddev=0.05)))
     dense = {
@@ -137,7 +143,7 @@ def _classify(
     initializer: Any = None,
     biases: Any = ...,
 ) -> Built:
-    """Finish after fc6. Pictures larger than usual give several answers: their mean is taken."""
+    """Build the layers after fc6. For larger pictures, the outputs of fc7 are averaged."""
     scope = tf.get_variable_scope().name
     plain: dict[str, Any] = {"normalized": False, "initializer": initializer}
     net = layers.dropout(net, keep)

@@ -1,7 +1,7 @@
 """Residual networks: v1 and v2 with bottlenecks, v1 with plain units, and ResNeXt.
 
-The strides are where TF-slim has them, in the last unit of a block; ``stride_first`` moves them
-into the first one, where the papers have them.
+The strides are in the last unit of a block, as in TF-slim. ``stride_first`` moves them into the
+first unit, as in the papers.
 """
 
 from collections.abc import Sequence
@@ -10,15 +10,16 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.nets.batch_norm import BatchNorm
-from moxing.tensorflow.nets.layers import Layers, Style
-from moxing.tensorflow.nets.way import Way
+from moxing.tensorflow.nets.layers import BatchNorm, BuildOptions, Layers, Style
 
 _WIDTHS = (64, 128, 256, 512)
 
 
-def _layers(way: Way, initializer: dict[str, Any] | None = None) -> Layers:
-    """``initializer`` is TF-slim's: factor, mode (FAN_IN, FAN_OUT, FAN_AVG), uniform."""
+def _layers(way: BuildOptions, initializer: dict[str, Any] | None = None) -> Layers:
+    """Return the layers of a ResNet.
+
+    ``initializer`` has the keys of TF-slim: factor, mode (FAN_IN, FAN_OUT, FAN_AVG), uniform.
+    """
     chosen = {"factor": 2.0, "mode": "FAN_IN", "uniform": False, **(initializer or {})}
     return Layers(
         way,
@@ -36,7 +37,7 @@ def _layers(way: Way, initializer: dict[str, Any] | None = None) -> Layers:
 
 
 def v1(
-    way: Way,
+    way: BuildOptions,
     net: Any,
     num_classes: int,
     *,
@@ -47,7 +48,7 @@ def v1(
     official: bool | None = None,
     weights_initializer_params: dict[str, Any] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """Build ResNet v1; ``official`` is the old word for ``stride_first``."""
+    """Build ResNet v1; ``official`` is the old name of ``stride_first``."""
     layers = _layers(way, weights_initializer_params)
     unit = _bottleneck_v1 if bottleneck else _plain_v1
     first = stride_first if official is None else official
@@ -59,9 +60,9 @@ def v1(
 
 
 def v2(
-    way: Way, net: Any, num_classes: int, *, scope: str, units: Sequence[int]
+    way: BuildOptions, net: Any, num_classes: int, *, scope: str, units: Sequence[int]
 ) -> tuple[Any, dict[str, Any]]:
-    """Build ResNet v2: it normalises before each convolution, and once at the end."""
+    """Build ResNet v2, which normalises before each convolution and once at the end."""
     layers = _layers(way)
     with tf.variable_scope(scope):
         net = layers.conv_same(net, 64, 7, 2, scope="conv1", normalized=False, activation=None)
@@ -72,7 +73,7 @@ def v2(
 
 
 def resnext(
-    way: Way,
+    way: BuildOptions,
     net: Any,
     num_classes: int,
     *,
@@ -80,10 +81,10 @@ def resnext(
     units: Sequence[int],
     paths_apart: bool,
 ) -> tuple[Any, dict[str, Any]]:
-    """Build ResNeXt, 32 paths of width 4 (Xie et al., 2017, figure 3).
+    """Build ResNeXt with 32 paths of width 4 (Xie et al., 2017, figure 3).
 
-    Form c keeps the 3x3 filters of a unit in one variable; form b, where the paths are apart,
-    has one for each path. Both compute the same.
+    Form c keeps the 3x3 filters of a unit in one variable. Form b, with ``paths_apart``, has one
+    for each path. Both compute the same.
     """
     layers = _layers(way)
     unit = partial(_bottleneck_next, paths_apart=paths_apart)
@@ -95,7 +96,7 @@ def resnext(
 
 
 def cifar(
-    way: Way, net: Any, num_classes: int, *, scope: str, units: Sequence[int]
+    way: BuildOptions, net: Any, num_classes: int, *, scope: str, units: Sequence[int]
 ) -> tuple[Any, dict[str, Any]]:
     """Build the small ResNet v1 for pictures of 32x32 (He et al., 2016, section 4.2)."""
     layers = _layers(way)
@@ -165,7 +166,7 @@ def _bottleneck_next(
 def _plain_v1(layers: Layers, net: Any, width: int, stride: int, *, projects: bool = True) -> Any:
     with tf.variable_scope("lite_bottleneck_v1"):
         shortcut = (_shortcut if projects else _widened)(layers, net, width, stride)
-        # TF-slim strides in the second convolution, where the last unit of a block does.
+        # TF-slim has the stride of a unit in its second convolution.
         strides = (1, stride) if projects else (stride, 1)
         net = layers.conv_same(net, width, 3, strides[0], scope="conv1")
         net = layers.conv_same(net, width, 3, strides[1], scope="conv2", activation=None)
@@ -179,7 +180,7 @@ def _shortcut(layers: Layers, net: Any, depth: int, stride: int) -> Any:
 
 
 def _widened(layers: Layers, net: Any, depth: int, stride: int) -> Any:
-    """Return the input with channels of zeros: a shortcut without parameters."""
+    """Return the input padded with zero channels, as a shortcut without parameters."""
     missing = depth - layers.depth(net)
     net = layers.subsample(net, stride)
     return layers.pad_depth(net, missing // 2, missing - missing // 2) if missing else net

@@ -1,12 +1,10 @@
-"""Xception as DeepLab has it: deeper than the paper's, and with strides in place of pooling."""
+"""Xception in DeepLab's form: deeper than in the paper, with strides instead of pooling."""
 
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.nets.batch_norm import BatchNorm
-from moxing.tensorflow.nets.layers import Layers, Style
-from moxing.tensorflow.nets.way import Way
+from moxing.tensorflow.nets.layers import BatchNorm, BuildOptions, Layers, Style
 
 # Blocks of a flow: depths of the three convolutions and stride.
 _ENTRY = {
@@ -19,7 +17,7 @@ _ENTRY = {
 
 
 def xception(
-    way: Way,
+    way: BuildOptions,
     net: Any,
     num_classes: int,
     *,

@@ -1,4 +1,4 @@
-"""Every network by name: where it is built, and what has to be known about it beforehand."""
+"""The table of all networks: builder, picture size, preprocessing, labels and options."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Any
 class Network:
     """One row of the table of networks."""
 
-    builder: str  # module and function below this package; "" where nobody outside knows it
+    builder: str  # module and function below this package; "" where Danlu has none
     size: int
     preprocessing: str
     labels_offset: int
@@ -19,7 +19,7 @@ class Network:
 
 
 _DROPOUT = ("dropout_keep_prob",)
-_SECRET = ("", 224, "vgg", 1, "logits")
+_NOT_BUILT = ("", 224, "vgg", 1, "logits")
 _UNITS = {
     18: (2, 2, 2, 2),
     50: (3, 4, 6, 3),
@@ -64,7 +64,7 @@ def _nasnet(
     total_training_steps: int,
     *,
     stem: str = "imagenet",
-    **fixed: bool,
+    **given: bool,
 ) -> Network:
     chosen = {
         "drop_path_keep_prob": drop_path_keep_prob,
@@ -72,9 +72,9 @@ def _nasnet(
         "total_training_steps": total_training_steps,
     }
     shape = {"stem": stem, "cells": cells, "depth": depth, "stem_depth": stem_depth}
+    fixed: dict[str, Any] = {**shape, **chosen, **given}
     family = "cifarnet" if stem == "cifar" else "inception"
     options = (*chosen, "use_aux_head")
-    fixed = {**shape, **chosen, **fixed}
     return Network("nasnet:nasnet", size, family, 0, "final_layer,aux_logits", fixed, options)
 
 
@@ -117,8 +117,8 @@ NETWORKS: dict[str, Network] = {
     "resnet_v1_110": _small_resnet("resnet_v1_110", 18),
     "resnet_v1_152": _resnet("v1", "resnet_v1_152", 152),
     "resnet_v1_200": _resnet("v1", "resnet_v1_200", 200),
-    "resnet_v1_50_mox": Network(*_SECRET),
-    "resnet_v1_50_oct": Network(*_SECRET),
+    "resnet_v1_50_mox": Network(*_NOT_BUILT),
+    "resnet_v1_50_oct": Network(*_NOT_BUILT),
     "resnet_v2_50": _resnet("v2", "resnet_v2_50", 50),
     "resnet_v2_101": _resnet("v2", "resnet_v2_101", 101),
     "resnet_v2_152": _resnet("v2", "resnet_v2_152", 152),
@@ -136,5 +136,5 @@ NETWORKS: dict[str, Network] = {
     "xception_41": _xception("xception_41", "short", 8),
     "xception_65": _xception("xception_65", "short", 16),
     "xception_71": _xception("xception_71", "long", 16),
-    "pvanet": Network(*_SECRET),
+    "pvanet": Network(*_NOT_BUILT),
 }

@@ -1,15 +1,21 @@
-"""Optimizers by name, and wrappers that change what one does with its gradients (manual 5).
+"""Optimizers by name, and wrappers that change how gradients are applied (manual, chapter 5).
 
-Importing loads nothing: each name is looked for in its module when it is used.
+Names are imported on first use.
+
+``wrappers``, ``wrapping``: wrappers and optimizers by name; the base class of wrappers.
+``batch_gradients``, ``easgd``, ``lars``, ``simple_sync_optimizer``: the wrappers.
+``dynamic_momentum``, ``dynamic_momentumw``: optimizers with a changing momentum.
+``learning_rate_scheduler``: learning rates by global step. ``workers``: number and index of
+workers, and their local variables.
 """
 
 import importlib
 from typing import Any
 
 _HOME_OF = {
-    "OptimizerKeys": "keys",
-    "OptimizerWrapperKeys": "keys",
-    "get_optimizer_fn": "factory",
+    "OptimizerKeys": "wrappers",
+    "OptimizerWrapperKeys": "wrappers",
+    "get_optimizer_fn": "wrappers",
     "get_optimizer_wrapper_fn": "wrappers",
 }
 

@@ -6,7 +6,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.optimizer.lars import lars_gradient
 
-_RATIO = 0.001  # of LARS, as its paper has it for large batches
+_RATIO = 0.001  # of LARS, from its paper, for large batches
 
 
 class DyMomentumOptimizer(tf.train.MomentumOptimizer):

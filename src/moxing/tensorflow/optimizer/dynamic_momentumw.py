@@ -1,4 +1,4 @@
-"""Dynamic momentum with weight decay apart from the gradient."""
+"""Dynamic momentum with weight decay that is separate from the gradient."""
 
 from typing import Any
 
@@ -14,16 +14,39 @@ class DyMomentumWOptimizer(DyMomentumOptimizer):
     do not decay.
     """
 
-    def __init__(self, *args: Any, name: str = "DyMomentumW", **kwargs: Any) -> None:
-        super().__init__(*args, name=name, **kwargs)
+    def __init__(
+        self,
+        learning_rate: Any,
+        max_lr: float,
+        min_lr: float,
+        max_mom: float = 0.98,
+        min_mom: float = 0.85,
+        global_step: Any = None,
+        max_iteration: int = 0,
+        use_nesterov: bool = False,
+        cooldown: float = 0.0,
+        use_lars: bool = False,
+        weight_decay: float = 0.0,
+        use_locking: bool = False,
+        name: str = "DyMomentumW",
+    ) -> None:
+        super().__init__(
+            *(learning_rate, max_lr, min_lr, max_mom, min_mom, global_step, max_iteration),
+            use_nesterov=use_nesterov,
+            cooldown=cooldown,
+            use_lars=use_lars,
+            weight_decay=weight_decay,
+            use_locking=use_locking,
+            name=name,
+        )
 
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> tf.Operation:
         pairs = [(gradient, each) for gradient, each in grads_and_vars if gradient is not None]
-        if not self._weight_decay or self._use_lars:  # LARS has it in its gradients
+        if not self._weight_decay or self._use_lars:  # LARS includes it in the gradients
             return super().apply_gradients(pairs, global_step=global_step, name=name)
-        # Gradients first: those that are computed from the variables are of before the decay.
+        # Gradients are computed first, from the variables before the decay.
         ready = [g.values if isinstance(g, tf.IndexedSlices) else g for g, _ in pairs]
         with tf.control_dependencies(ready):
             decayed = [self._decay(gradient, variable) for gradient, variable in pairs]

@@ -1,20 +1,78 @@
-"""EASGD (Zhang, Choromanska and LeCun, 2015): workers on elastic bands.
+"""EASGD (Zhang, Choromanska and LeCun, 2015): elastic averaging of workers.
 
-Every worker trains variables of its own. The model's variables, on the parameter servers, are the
-centre: they are what is saved. Every ``communication_period`` steps a worker and the centre move
+Every worker trains its own variables. The model's variables, on the parameter servers, are the
+centre, and they are saved. Every ``communication_period`` steps a worker and the centre move
 towards each other.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from danlu.errors import Unsupported
-from moxing.tensorflow.optimizer.local_copies import LocalCopies
-from moxing.tensorflow.optimizer.rates import learning_rate_of
+from moxing.tensorflow.optimizer.learning_rate_scheduler import learning_rate_of
 from moxing.tensorflow.optimizer.workers import Workers
 from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, Pairs, counted
 from moxing.tensorflow.utils.hyper_param_flags import mox_flags
+
+_READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
+
+
+class LocalCopies:
+    """This worker's copies of shared variables, created once each with the shared value."""
+
+    def __init__(self, workers: Workers, name: str) -> None:
+        self._workers = workers
+        self._name = name
+        self._made: dict[str, tf.Variable] = {}
+
+    def of(self, shared: Any) -> tf.Variable:
+        path = shared.op.name
+        if path not in self._made:
+            self._made[path] = self._workers.own_variable(
+                f"{path}/{self._name}", shared, shared.read_value
+            )
+        return self._made[path]
+
+    def read_by(self, loss: tf.Tensor, shared: Iterable[Any]) -> list[tf.Variable]:
+        """Make all operations that ``loss`` depends on read the copies, and return the copies.
+
+        The model is built before its optimizer, so its reads are redirected.
+        """
+        variables = list(shared)
+        copies = [self.of(variable) for variable in variables]
+        handles = {
+            variable.handle.name: copy for variable, copy in zip(variables, copies, strict=True)
+        }
+        seen, waiting = {loss.op}, [loss.op]
+        while waiting:
+            operation = waiting.pop()
+            for position, tensor in enumerate(operation.inputs):
+                if tensor.name in handles:
+                    _lead(operation, position, handles[tensor.name])
+            before = {tensor.op for tensor in operation.inputs} | {*operation.control_inputs}
+            waiting.extend(before - seen)
+            seen |= before
+        return copies
+
+    def keep_local(self, variables: Iterable[Any]) -> None:
+        """Make variables of the optimizer local: not saved, and initialized by this worker."""
+        own = {variable.op.name for variable in variables}
+        everywhere = tf.get_collection_ref(tf.GraphKeys.GLOBAL_VARIABLES)
+        moved = [variable for variable in everywhere if variable.op.name in own]
+        everywhere[:] = [variable for variable in everywhere if variable.op.name not in own]
+        for variable in moved:
+            tf.add_to_collection(tf.GraphKeys.LOCAL_VARIABLES, variable)
+
+
+def _lead(operation: tf.Operation, position: int, copy: tf.Variable) -> None:
+    operation._update_input(position, copy.handle)
+    if operation.type in _READS:
+        # Lookups of embeddings are colocated with the shared variable.
+        if "_class" in operation.node_def.attr:
+            operation._clear_attr("_class")
+        operation._set_device(copy.device)
 
 
 class EASGDWrapper(OptimizerWrapper):
@@ -53,10 +111,7 @@ class EASGDWrapper(OptimizerWrapper):
             return super().compute_gradients(loss, var_list=var_list, **kwargs)
         centre = tf.trainable_variables() if var_list is None else list(var_list)
         if any(variable.dtype._is_ref_dtype for variable in centre):
-            raise Unsupported(
-                "easgd with several workers needs resource variables.",
-                hint="Call tf.enable_resource_variables() before the model is made.",
-            )
+            raise Unsupported.from_key("moxing.easgd")
         own = self._copies.read_by(loss, centre)
         pairs = self._optimizer.compute_gradients(loss, var_list=own, **kwargs)
         return [(gradient, each) for (gradient, _), each in zip(pairs, centre, strict=True)]

@@ -1,4 +1,4 @@
-"""LARS (You and others, 2017): the rate of each variable follows its norm and its gradient's."""
+"""LARS (You and others, 2017): a rate for each variable, from its norm and its gradient's."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ class LARSWrapper(OptimizerWrapper):
 def lars_gradient(gradient: Any, variable: Any, ratio: Any, weight_decay: Any) -> Any:
     """Return the gradient that ``LARSWrapper`` describes.
 
-    Of a sparse gradient the rows it has are decayed and no others: it stays sparse.
+    A sparse gradient stays sparse, and only its rows decay.
     """
     with tf.colocate_with(variable):
         if not isinstance(gradient, tf.IndexedSlices):

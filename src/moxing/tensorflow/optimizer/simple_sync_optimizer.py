@@ -1,11 +1,10 @@
-"""Every worker waits for the others at every step."""
+"""An optimizer with which every worker waits for the others at every step."""
 
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.optimizer.exchange import Exchange
-from moxing.tensorflow.optimizer.workers import Workers
+from moxing.tensorflow.optimizer.workers import Exchange, Workers
 from moxing.tensorflow.optimizer.wrapping import OptimizerWrapper, Pairs, counted
 
 

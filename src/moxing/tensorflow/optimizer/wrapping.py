@@ -1,4 +1,4 @@
-"""What every wrapper has in common, and how to look through them."""
+"""The base class of optimizer wrappers, and functions that look inside wrappers."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -9,7 +9,7 @@ Pairs = list[tuple[Any, Any]]  # gradients and their variables
 
 
 class OptimizerWrapper(tf.train.Optimizer):
-    """Passes everything on to the optimizer inside; a wrapper says how it steps."""
+    """An optimizer that delegates to the one inside; a subclass implements ``_step``."""
 
     def __init__(self, optimizer: Any, name: str) -> None:
         if not hasattr(optimizer, "apply_gradients"):
@@ -27,11 +27,11 @@ class OptimizerWrapper(tf.train.Optimizer):
         known = tf.get_collection_ref(tf.GraphKeys.TRAIN_OP)
         before = list(known)
         done = self._step(_with_gradients(grads_and_vars), global_step, name)
-        known[:] = [*before, done]  # not the update inside, which is only a part of it
+        known[:] = [*before, done]  # without the inner update, which is only a part of it
         return done
 
     def _step(self, pairs: Pairs, global_step: Any, name: str | None) -> tf.Operation:
-        """Return the operation that takes these gradients and counts the step."""
+        """Return the operation that applies these gradients and counts the step."""
         raise NotImplementedError
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Any:
@@ -44,7 +44,7 @@ class OptimizerWrapper(tf.train.Optimizer):
         return self._optimizer.variables()
 
     def session_run_hooks(self) -> list[tf.train.SessionRunHook]:
-        """Return hooks the session needs, once the gradients are applied."""
+        """Return the hooks that the session needs; call it after the gradients are applied."""
         return []
 
 
@@ -57,7 +57,7 @@ def layers(optimizer: Any) -> Iterator[Any]:
 
 
 def hooks_of(optimizer: Any) -> list[tf.train.SessionRunHook]:
-    """Return the hooks that an optimizer and what it wraps need in the session."""
+    """Return the session hooks of an optimizer and of those it wraps."""
     wrappers = (each for each in layers(optimizer) if isinstance(each, OptimizerWrapper))
     return [hook for wrapper in wrappers for hook in wrapper.session_run_hooks()]
 
@@ -66,7 +66,7 @@ def _with_gradients(grads_and_vars: Iterable[Any]) -> Pairs:
     """Return the pairs that have a gradient.
 
     Raises:
-        ValueError: none has.
+        ValueError: no pair has one.
     """
     pairs = list(grads_and_vars)
     found = [(gradient, variable) for gradient, variable in pairs if gradient is not None]

@@ -1,14 +1,14 @@
-"""The four ways to prepare a picture, after TF-slim's; none of them normalises."""
+"""The four augmentations of a picture, after TF-slim's; none of them normalises."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.modes import ModeKeys
+from moxing.tensorflow.executor.request import ModeKeys
 
 Size = tuple[int, int]
-_CENTRE = 0.875  # of each side: what inception networks see of a picture when they do not train
+_CENTRE = 0.875  # share of each side that inception networks see when they do not train
 
 
 def augment(image: Any, family: str, mode: str, size: Size, options: Mapping[str, Any]) -> Any:
@@ -20,7 +20,7 @@ def augment(image: Any, family: str, mode: str, size: Size, options: Mapping[str
             f"got {image.dtype.name} of shape {image.shape}."
         )
     with tf.name_scope(f"augment_{family}"):
-        # First of all: bilinear on whole numbers spoils a picture (manual, pitfall 3-4-2).
+        # Cast first: bilinear resizing of integers damages a picture (manual, pitfall 3-4-2).
         image = tf.cast(image, tf.float32)
         image.set_shape([None, None, None])
         if _depth(image) is None:
@@ -31,7 +31,7 @@ def augment(image: Any, family: str, mode: str, size: Size, options: Mapping[str
 
 
 def _depth(image: Any) -> int | None:
-    return image.shape.as_list()[2]  # type: ignore[no-any-return]
+    return image.shape.as_list()[2]
 
 
 def _vgg(
@@ -70,7 +70,7 @@ def _crop(image: Any, size: Size, *, at_random: bool) -> Any:
 def _inception(
     image: Any, training: bool, size: Size, *, bbox: Any = None, fast_mode: bool = True
 ) -> Any:
-    """Crop a random part, flip and colour it; else cut the centre out. Then resize."""
+    """In training, crop a random part, flip and colour it; else crop the centre. Then resize."""
     if not training:
         image = tf.image.central_crop(image, _CENTRE)
         return tf.image.resize_bilinear(image[tf.newaxis], size)[0]
@@ -91,7 +91,7 @@ def _inception(
 
 
 def _coloured(image: Any, fast_mode: bool) -> Any:
-    """Change brightness and saturation; where not ``fast_mode``, hue and contrast too."""
+    """Change brightness and saturation; unless ``fast_mode``, hue and contrast too."""
     has_colours = _depth(image) == 3
     image = tf.image.random_brightness(image, max_delta=32.0 / 255.0)
     if has_colours:
@@ -121,4 +121,9 @@ def _lenet(image: Any, training: bool, size: Size) -> Any:
     return tf.image.resize_image_with_crop_or_pad(image, *size)
 
 
-_FAMILIES = {"vgg": _vgg, "inception": _inception, "cifarnet": _cifarnet, "lenet": _lenet}
+_FAMILIES: dict[str, Callable[..., Any]] = {
+    "vgg": _vgg,
+    "inception": _inception,
+    "cifarnet": _cifarnet,
+    "lenet": _lenet,
+}

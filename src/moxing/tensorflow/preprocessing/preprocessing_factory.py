@@ -1,9 +1,9 @@
-"""``mox.get_data_augmentation_fn``: how the pictures for a network are cut, turned and coloured."""
+"""``mox.get_data_augmentation_fn``: the augmentation of pictures for a network."""
 
 from collections.abc import Callable
 from typing import Any
 
-from moxing.tensorflow.nets import checks
+from moxing.tensorflow.nets import nets_factory as checks
 from moxing.tensorflow.nets.zoo import NETWORKS
 
 _FAMILIES = {
@@ -45,7 +45,7 @@ def get_data_augmentation_fn(
         ValueError: there is no such name or mode, or a size is no count.
     """
     family, usual = _FAMILIES[checks.preprocessing(name, _FAMILIES)]
-    mode = checks.mode(run_mode)
+    mode = checks.check_mode(run_mode)
     size = (
         checks.count("output_height", usual if output_height is None else output_height),
         checks.count("output_width", usual if output_width is None else output_width),

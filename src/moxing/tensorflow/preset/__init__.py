@@ -1,8 +1,10 @@
-"""Preset models: a network of the zoo trained, evaluated and exported, with parameters only.
+"""Preset models: networks that are trained, evaluated and exported with parameters only.
 
 ``danlu run --preset resnet_v1_50`` starts a program that calls :func:`main`. It uses ``mox.run``
-and the data sets, networks and optimizers of MoXing as any script would; a script of your own may
-call :func:`train`.
+and the data sets, networks and optimizers of MoXing. A script may call :func:`train`.
+
+``arguments``: reads and checks the command line. ``data``: finds the data: images or TFRecord.
+``model``: the functions for ``mox.run``. ``program``: the run, from data to exported model.
 """
 
 import os
@@ -20,7 +22,7 @@ def train(name: str, argv: Sequence[str] | None = None) -> None:
 
     Raises:
         ValueError: parameters or data are not what they must be, a sentence for each.
-        Unsupported: the network's architecture was never published.
+        Unsupported: Danlu does not build the network.
     """
     from moxing.tensorflow.preset import arguments
 
@@ -41,7 +43,7 @@ def main(name: str) -> None:
 
 
 def _is_told_by_us(error: ValueError) -> bool:
-    """Tell whether a sentence of MoXing was raised, and not something below it."""
+    """Return True if MoXing raised the error, and no library below it."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next

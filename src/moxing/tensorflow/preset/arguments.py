@@ -1,16 +1,20 @@
-"""What a preset model is asked to do: the words of its command line, read and checked."""
+"""The command line of a preset model, read and checked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from danlu.job import presets
-from moxing.tensorflow.nets.checks import network
+from moxing.tensorflow.nets.nets_factory import find_network
 
 
 @dataclass(frozen=True)
 class Asked:
-    """``values`` has every parameter of the table; ``given`` the names of those written."""
+    """The arguments of a preset model.
+
+    ``values`` has every parameter of the table; ``given`` has the names of those on the command
+    line.
+    """
 
     name: str
     data_url: str
@@ -28,20 +32,20 @@ class Asked:
 
     @property
     def image_size(self) -> int:
-        return self["image_size"] or network(self.name).size
+        return self["image_size"] or find_network(self.name).size
 
     @property
     def eval_batch_size(self) -> int:
-        return self["eval_batch_size"] or self["batch_size"]  # type: ignore[no-any-return]
+        return self["eval_batch_size"] or self["batch_size"]
 
 
 def read(name: str, argv: Sequence[str]) -> Asked:
-    """Return what the words say.
+    """Return the arguments on a command line.
 
     Raises:
-        ValueError: the network is not there, or a word is wrong; all of them are told.
+        ValueError: the network is unknown, or arguments are wrong; the message lists all of them.
     """
-    network(name)
+    find_network(name)
     words = _pairs(argv)
     places = {channel: words.pop(channel, "") for channel in presets.CHANNELS}
     told = [f"--{field} {sentence}" for field, sentence in presets.faults(words)]
@@ -54,14 +58,13 @@ def read(name: str, argv: Sequence[str]) -> Asked:
     if told:
         raise ValueError("\n".join(told))
     given = frozenset(presets.SAME.get(word, word) for word, text in words.items() if text)
-    return Asked(name, *(places[p] for p in _ORDER), values, given)
-
-
-_ORDER = ("data_url", "train_url", "checkpoint_url")
+    return Asked(
+        *(name, places["data_url"], places["train_url"], places["checkpoint_url"]), values, given
+    )
 
 
 def _pairs(argv: Sequence[str]) -> dict[str, str]:
-    """Return ``--name=value`` and ``--name value`` as name and text."""
+    """Return ``--name=value`` and ``--name value`` by name; ``--name`` alone is 'true'."""
     found: dict[str, str] = {}
     words = list(argv)
     while words:

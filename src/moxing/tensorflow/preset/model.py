@@ -1,4 +1,4 @@
-"""The functions of a preset model: ``mox.run`` calls them as it calls a script's."""
+"""``input_fn`` and ``model_fn`` of a preset model, called by ``mox.run`` like a script's."""
 
 import math
 import time
@@ -13,9 +13,9 @@ from moxing.tensorflow.preset.arguments import Asked
 from moxing.tensorflow.preset.data import Data, Part
 
 _CHANNELS = 3
-_AUXILIARY = 0.4  # the weight of the second classifier, as its authors have it
+_AUXILIARY = 0.4  # weight of the auxiliary classifier, from its authors
 _TOP = 5
-_SMALL = ("cifarnet", "lenet")  # families that cut pictures and never resize them
+_SMALL = ("cifarnet", "lenet")  # families that crop pictures and never resize them
 
 
 class Inputs:
@@ -44,13 +44,13 @@ class Inputs:
             skip_corrupted=self._asked["skip_corrupted"],
             shard=training,
         )
-        return dataset.get(["image", "label"])  # type: ignore[no-any-return]
+        return dataset.get(["image", "label"])
 
     def _augmentation(self, mode: str) -> Callable[[Any], Any]:
         name, size = self._asked.name, self._asked.image_size
         augment = mox.get_data_augmentation_fn(name, mode, output_height=size, output_width=size)
         if NETWORKS[name].preprocessing not in _SMALL:
-            return augment  # type: ignore[no-any-return]
+            return augment
 
         def resized(image: Any) -> Any:
             image = tf.cast(image, tf.float32)
@@ -64,7 +64,7 @@ def eval_batch_size(asked: Asked, part: Part) -> int:
 
 
 class Model:
-    """``model_fn``: the network with its loss, its metrics, and what is served."""
+    """``model_fn``: the network with its loss, its metrics, and the exported model."""
 
     def __init__(self, asked: Asked, data: Data, begins_from: frozenset[str]) -> None:
         self._asked = asked
@@ -113,7 +113,7 @@ class Model:
             return []
         hooks: list[Any] = []
         if part is not None:
-            # The hook turns samples into batches of the size that training has.
+            # The hook converts samples into batches of the training batch size.
             batches = math.ceil(part.samples / eval_batch_size(asked, part))
             common = {
                 "monitor_info": metrics,
@@ -128,7 +128,7 @@ class Model:
         return hooks
 
     def _served(self) -> Any:
-        """Take pictures of any size, 0..255, and tell the classes; the network resizes them."""
+        """Return the exported model, which resizes pictures of 0..255 and returns classes."""
         images = tf.placeholder(tf.float32, [None, None, None, _CHANNELS], "images")
         logits, _ = self._network(mox.ModeKeys.EXPORT)(images)
         logits = tf.cast(logits, tf.float32)
@@ -139,7 +139,10 @@ class Model:
         return mox.ExportSpec(inputs_dict={"images": images}, outputs_dict=outputs)
 
     def _check_checkpoint(self) -> None:
-        """A checkpoint of another network would be passed over without a word."""
+        """Raise ValueError if the checkpoint is that of another network.
+
+        Without this check it would be ignored silently.
+        """
         here = {variable.op.name for variable in tf.trainable_variables()}
         if self._begins_from and here.isdisjoint(self._begins_from):
             example = min(self._begins_from - {"global_step"}, default="nothing")
@@ -149,8 +152,8 @@ class Model:
             )
 
 
-class TimeLimit(mox.AggregativeSessionRunHook):  # type: ignore[misc]
-    """Ends the training, as a last step would, after so many hours."""
+class TimeLimit(mox.AggregativeSessionRunHook):
+    """A hook that ends the training after ``hours``, as the last step would."""
 
     def __init__(self, hours: float) -> None:
         super().__init__()

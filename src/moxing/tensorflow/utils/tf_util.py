@@ -1,4 +1,4 @@
-"""What scripts ask about TensorFlow."""
+"""The version of TensorFlow, for scripts."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Writes down every step of a training, and gives somebody the time to kill it."""
+"""Records every step of a training, slowly enough to be killed."""
 
 import os
 import time
@@ -10,8 +10,8 @@ PAUSE = float(os.environ.get("PAUSE", "0.05"))
 
 def write_down(step, chief):
     with open(os.environ["LEDGER"], "a") as file:
-        who = "chief" if chief else "other"
-        file.write(f"{os.environ['DANLU_ATTEMPT']} {who} {step}\n")
+        role = "chief" if chief else "other"
+        file.write(f"{os.environ['DANLU_ATTEMPT']} {role} {step}\n")
 
 
 class Pace(tf.train.SessionRunHook):

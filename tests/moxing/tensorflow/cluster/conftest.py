@@ -87,8 +87,8 @@ class Training:
         return seen
 
     def _is_over(self, seen: list[int], cluster: Any, session: Any) -> bool:
-        told = cluster.is_chief and (self.folder / "enough").exists()
-        return told or session.should_stop() or (seen and seen[-1] >= self.steps)
+        reported = cluster.is_chief and (self.folder / "enough").exists()
+        return reported or session.should_stop() or (seen and seen[-1] >= self.steps)
 
     def _data(self, cluster: Any, tf: Any) -> Any:
         """A whole batch is cut into the parts of the workers."""
@@ -116,7 +116,7 @@ class Training:
 
         if self.slow:
             print("restoring", flush=True)
-            until((self.folder / "go on").exists, 30)
+            until((self.folder / "go on").exists, 150)
         found = self.saved and tf.train.latest_checkpoint(str(self.saved))
         if found:
             self._saver.restore(session, found)

@@ -12,7 +12,7 @@ def test_every_workers_step_counts(tf, site):
     assert sum(steps) == max(task.value[-1] for task in workers)
 
 
-def test_only_the_chief_counts_where_that_is_asked_for(tf, site):
+def test_only_chief_counts_where_that_is_asked_for(tf, site):
     flags = {"sync_replicas": False, "chief_inc_global_step": True}
     servers, workers = site.begin_all(site.training(steps=40), **flags)
 
@@ -22,7 +22,7 @@ def test_only_the_chief_counts_where_that_is_asked_for(tf, site):
     assert workers[0].value == list(range(1, 41))
 
 
-def test_the_chief_lets_the_others_finish_before_its_last_checkpoint(tf, site):
+def test_chief_lets_others_finish_before_its_last_checkpoint(tf, site):
     """Its own data are over first; theirs are trained on, and are in the checkpoint."""
     training = site.training(steps=10**6, rows=(2, 40), saved=True)
     servers, workers = site.begin_all(training, sync_replicas=False)
@@ -33,7 +33,7 @@ def test_the_chief_lets_the_others_finish_before_its_last_checkpoint(tf, site):
     assert site.weights["global_step"] == 42
 
 
-def test_the_chief_does_not_wait_for_one_that_never_came(tf, site):
+def test_chief_does_not_wait_for_one_that_never_came(tf, site):
     training = site.training(steps=5)
     server = site.begin("ps", 0, training, sync_replicas=False)
     chief = site.begin("worker", 0, training, sync_replicas=False)

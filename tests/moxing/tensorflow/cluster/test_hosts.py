@@ -1,4 +1,4 @@
-"""What is wrong with the flags of a cluster is told before anything waits."""
+"""Faults of cluster flags are reported before any process waits."""
 
 import socket
 
@@ -12,12 +12,12 @@ FAR = "192.0.2.7:2222"
 HERE = "127.0.0.1:2222"
 
 
-def told(job="worker", index=0, ps=HERE, workers="127.0.0.1:2223"):
+def checked_flags(job="worker", index=0, ps=HERE, workers="127.0.0.1:2223"):
     return faults(job, index, [*listed("ps", ps), *listed("worker", workers)])
 
 
 def test_a_cluster_on_this_machine_has_no_fault():
-    assert told(workers="127.0.0.1:2223, localhost:2224,[::1]:2225") == []
+    assert checked_flags(workers="127.0.0.1:2223, localhost:2224,[::1]:2225") == []
 
 
 @pytest.mark.parametrize(
@@ -57,23 +57,23 @@ def test_a_cluster_on_this_machine_has_no_fault():
     ],
 )
 def test_a_fault_is_one_sentence(flags, sentence):
-    assert told(**flags) == [sentence]
+    assert checked_flags(**flags) == [sentence]
 
 
-def test_all_faults_are_told_at_once():
-    assert len(told(index=5, ps="a,b:0", workers="127.0.0.1:2223")) == 3
+def test_all_faults_are_reported_at_once():
+    assert len(checked_flags(index=5, ps="a,b:0", workers="127.0.0.1:2223")) == 3
 
 
-def test_a_task_index_of_another_machine_is_told_with_the_right_one():
+def test_task_index_of_another_machine_is_reported_with_right_one():
     """Manual, pitfall 2-3-1."""
-    assert told(index=1, workers=f"127.0.0.1:2223,{FAR}") == [
+    assert checked_flags(index=1, workers=f"127.0.0.1:2223,{FAR}") == [
         "--task_index=1 is worker 1 at 192.0.2.7:2222, which is no address of this machine: "
         "its task_index is 0."
     ]
 
 
-def test_a_list_without_this_machine_is_told_with_its_address():
-    (sentence,) = told(job="ps", ps=FAR)
+def test_list_without_this_machine_is_reported_with_its_address():
+    (sentence,) = checked_flags(job="ps", ps=FAR)
 
     assert sentence.startswith(
         "--task_index=0 is ps 0 at 192.0.2.7:2222, which is no address of this machine (it is "
@@ -83,18 +83,18 @@ def test_a_list_without_this_machine_is_told_with_its_address():
 
 def test_the_controller_is_not_there():
     with pytest.raises(Unsupported, match="--job_name=controller"):
-        told(job="controller")
+        checked_flags(job="controller")
 
 
-def test_a_name_nobody_knows_is_not_here():
+def test_unknown_name_is_not_here():
     assert not is_here("no-such-machine.invalid")
 
 
-def test_a_port_somebody_listens_at_is_not_free():
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        door.listen()
-        port = door.getsockname()[1]
+def test_port_in_use_is_not_free():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         assert not port_is_free(port)
 
     assert port_is_free(port)

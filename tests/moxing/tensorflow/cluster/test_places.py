@@ -48,7 +48,7 @@ def test_a_process_knows_its_part(tf, flags):
     assert worker.workers == ("127.0.0.1:2", "127.0.0.1:3")
 
 
-def test_variables_go_round_the_servers_and_the_rest_is_the_workers(tf, cluster):
+def test_variables_go_round_servers_and_rest_is_workers(tf, cluster):
     with tf.Graph().as_default(), cluster.building():
         variables = [tf.get_variable(f"v{i}", [2], use_resource=True) for i in range(3)]
         with tf.device(cluster.devices("/device:GPU:1")):
@@ -64,7 +64,7 @@ def test_variables_go_round_the_servers_and_the_rest_is_the_workers(tf, cluster)
     assert fed.device == "/job:worker/task:1/device:CPU:0"
 
 
-def test_slots_are_beside_their_variables_and_metrics_at_the_worker(tf, cluster):
+def test_slots_are_beside_their_variables_and_metrics_at_worker(tf, cluster):
     with tf.Graph().as_default(), cluster.building():
         variable = tf.get_variable("v", [2], use_resource=True)
         other = tf.get_variable("w", [2], use_resource=True)
@@ -76,7 +76,7 @@ def test_slots_are_beside_their_variables_and_metrics_at_the_worker(tf, cluster)
         assert {each.device for each in tf.local_variables()} == {"/job:worker/task:1/device:CPU:0"}
 
 
-def test_the_chiefs_own_files_are_written_by_the_chief(tf, cluster):
+def test_chiefs_own_files_are_written_by_chief(tf, cluster):
     """A server may be another machine."""
     with tf.Graph().as_default() as graph, cluster.building():
         tf.get_variable("v", [2], use_resource=True)

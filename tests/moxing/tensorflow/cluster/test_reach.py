@@ -1,13 +1,13 @@
-"""Processes that find each other, or say whom they do not find."""
+"""Processes find each other, or report the missing ones."""
 
 import os
 import socket
 
 
-def test_a_port_in_use_is_told_at_once(tf, site):
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", int(site.ps[0].rpartition(":")[2])))
-        door.listen()
+def test_a_port_in_use_is_reported_at_once(tf, site):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", int(site.ps[0].rpartition(":")[2])))
+        listener.listen()
         server = site.begin("ps", 0, site.training())
         code = server.waits()
 
@@ -16,14 +16,14 @@ def test_a_port_in_use_is_told_at_once(tf, site):
     assert f"OSError: Port {port} of ps 0 at {site.ps[0]} is in use: end the process" in server.text
 
 
-def test_a_wrong_task_index_is_told_at_once(tf, site):
+def test_a_wrong_task_index_is_reported_at_once(tf, site):
     worker = site.begin("worker", 2, site.training())
 
     assert worker.waits() == 1
     assert "ValueError: --task_index must be 0 to 1" in worker.text
 
 
-def test_who_was_waited_for_in_vain_is_named(tf, site):
+def test_missing_process_is_named(tf, site):
     chief = site.begin("worker", 0, site.training(), session_timeout=1)
 
     assert chief.waits() == 1
@@ -40,11 +40,11 @@ def test_a_server_without_workers_names_them(tf, site):
     assert f"in vain for worker 0 at {site.workers[0]}, worker 1 at" in server.text
 
 
-def test_a_proxy_is_passed_by_and_its_variables_stay(tf, site, monkeypatch):
+def test_proxy_is_passed_by_and_its_variables_stay(tf, site, monkeypatch):
     """Manual, pitfall 2-3-1: its cure, ``os.environ.pop``, fails where there is none."""
-    nobody = "http://127.0.0.1:9"  # the proxy refuses every connection
+    unused = "http://127.0.0.1:9"  # the proxy refuses every connection
     for name in ("http_proxy", "https_proxy"):
-        monkeypatch.setenv(name, nobody)
+        monkeypatch.setenv(name, unused)
     monkeypatch.setenv("no_proxy", "example.com")
     monkeypatch.delenv("no_grpc_proxy", raising=False)
     training = site.training()
@@ -58,7 +58,7 @@ def test_a_proxy_is_passed_by_and_its_variables_stay(tf, site, monkeypatch):
     assert [task.waits() for task in (*workers, *servers)] == [0, 0, 0]
     assert workers[1].value == (
         list(range(1, 13)),
-        {"http_proxy": nobody, "https_proxy": nobody},
+        {"http_proxy": unused, "https_proxy": unused},
     )
 
 

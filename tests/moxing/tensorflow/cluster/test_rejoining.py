@@ -13,13 +13,13 @@ def newest(site):
     return int(site.weights["global_step"])
 
 
-def test_a_late_worker_joins_and_nobody_has_gone_ahead(tf, site, training, monkeypatch):
-    monkeypatch.setattr("moxing.tensorflow.executor.cluster.reach._FIRST_WORD", 0.5)
+def test_workers_wait_for_a_late_worker(tf, site, training, monkeypatch):
+    monkeypatch.setattr("moxing.tensorflow.executor.cluster.hosts._FIRST_WORD", 0.5)
     server = site.begin("ps", 0, training)
     chief = site.begin("worker", 0, training)
-    chief.says("Waiting for")
+    chief.wait_for_output("Waiting for")
     worker = site.begin("worker", 1, training)
-    worker.says("step 5.")
+    worker.wait_for_output("step 5.")
 
     training.end()
 
@@ -28,27 +28,28 @@ def test_a_late_worker_joins_and_nobody_has_gone_ahead(tf, site, training, monke
     assert worker.value[0] == 1
 
 
-def test_nobody_begins_while_the_chief_reads_its_checkpoint(tf, site, monkeypatch):
+def test_workers_wait_while_chief_restores(tf, site, monkeypatch):
     """Every variable has a value by then: its initial one."""
-    monkeypatch.setattr("moxing.tensorflow.executor.cluster.reach._FIRST_WORD", 0.5)
+    monkeypatch.setattr("moxing.tensorflow.executor.cluster.hosts._FIRST_WORD", 0.5)
     training = site.training(slow=True)
     servers, (chief, worker) = site.begin_all(training, sync_replicas=False)
-    chief.says("restoring")
+    chief.wait_for_output("restoring")
 
-    worker.says("Waiting for worker 0, the chief, to prepare the variables")
+    worker.wait_for_output("Waiting for worker 0, the chief, to prepare the variables")
     assert "ready" not in worker.text
     (site.folder / "go on").touch()
 
     assert [task.waits() for task in (chief, worker, *servers)] == [0, 0, 0]
 
 
-def test_a_killed_worker_comes_back_and_goes_on_with_the_others(tf, site, training):
+@pytest.mark.services
+def test_killed_worker_comes_back_and_goes_on_with_others(tf, site, training):
     (server,), (chief, worker) = site.begin_all(training)
-    worker.says("step 10.")
+    worker.wait_for_output("step 10.")
 
     worker.kill()
     back = site.begin("worker", 1, training)
-    back.says("step ")
+    back.wait_for_output("step ")
     training.end()
 
     assert [task.waits() for task in (chief, back, server)] == [0, 0, 0]
@@ -57,14 +58,15 @@ def test_a_killed_worker_comes_back_and_goes_on_with_the_others(tf, site, traini
     assert 10 < back.value[0] <= chief.value[-1]
 
 
+@pytest.mark.services
 def test_a_killed_chief_goes_on_from_its_checkpoint(tf, site, training):
     (server,), (chief, worker) = site.begin_all(training)
-    worker.says("step 20.")
+    worker.wait_for_output("step 20.")
 
     chief.kill()
     saved = newest(site)
     back = site.begin("worker", 0, training)
-    back.says(f"step {saved + 7}.")
+    back.wait_for_output(f"step {saved + 7}.")
     training.end()
 
     assert [task.waits() for task in (back, worker, server)] == [0, 0, 0]
@@ -72,13 +74,14 @@ def test_a_killed_chief_goes_on_from_its_checkpoint(tf, site, training):
     assert worker.value[-1] == back.value[-1]
 
 
-def test_a_killed_chief_goes_on_where_steps_are_not_together(tf, site, training):
+@pytest.mark.services
+def test_killed_chief_goes_on_where_steps_are_not_together(tf, site, training):
     _, (chief, worker) = site.begin_all(training, sync_replicas=False)
-    worker.says("step 2")
+    worker.wait_for_output("step 2")
 
     chief.kill()
     back = site.begin("worker", 0, training, sync_replicas=False)
-    back.says("step ")
+    back.wait_for_output("step ")
     training.end()
     assert back.poll() is None or back.code == 0
     worker.kill()  # it goes at its own pace, and would for ever
@@ -86,15 +89,15 @@ def test_a_killed_chief_goes_on_where_steps_are_not_together(tf, site, training)
     assert back.waits() == 0
 
 
-def test_a_lost_server_is_filled_again_from_the_checkpoint(tf, site, training):
+def test_lost_server_is_filled_again_from_checkpoint(tf, site, training):
     (server,), (chief, worker) = site.begin_all(training)
-    worker.says("step 20.")
+    worker.wait_for_output("step 20.")
 
     server.kill()
     saved = newest(site)
     again = site.begin("ps", 0, training)
-    chief.says("The parameter servers were lost: going on from")
-    chief.says(f"step {saved + 40}.")
+    chief.wait_for_output("The parameter servers were lost: going on from")
+    chief.wait_for_output(f"step {saved + 40}.")
     training.end()
 
     assert [task.waits() for task in (chief, worker, again)] == [0, 0, 0]

@@ -66,12 +66,12 @@ def values(folder):
 
 def ends(site, script, **flags):
     servers, workers = site.begin_all(script, **flags)
-    assert [task.waits(60) for task in (*workers, *servers)] == [0] * len(site.tasks)
+    assert [task.waits() for task in (*workers, *servers)] == [0] * len(site.tasks)
     return workers
 
 
 @pytest.mark.parametrize("optimizer", ["momentum", "adam"])
-def test_two_workers_train_what_one_with_the_whole_batch_trains(tf, new_site, tmp_path, optimizer):
+def test_two_workers_train_what_one_with_whole_batch_trains(tf, new_site, tmp_path, optimizer):
     two, one = new_site(ps=2), new_site(workers=1)
 
     workers = ends(two, program(tmp_path / "two", optimizer=optimizer))
@@ -86,7 +86,8 @@ def test_two_workers_train_what_one_with_the_whole_batch_trains(tf, new_site, tm
         assert together[name] == pytest.approx(value, abs=1e-5), name
 
 
-def test_the_chief_alone_writes_and_the_others_find_it_written(tf, site, tmp_path):
+@pytest.mark.smoke
+def test_chief_alone_writes_and_others_find_it_written(tf, site, tmp_path):
     workers = ends(site, program(tmp_path / "log", export="TF_SERVING"))
 
     chief, other = (task.value for task in workers)
@@ -96,7 +97,7 @@ def test_the_chief_alone_writes_and_the_others_find_it_written(tf, site, tmp_pat
     assert "Saving checkpoints" not in workers[1].text
 
 
-def test_a_second_run_evaluates_what_the_first_has_trained(tf, site, tmp_path):
+def test_second_run_evaluates_what_first_has_trained(tf, site, tmp_path):
     workers = ends(site, program(tmp_path / "log", steps=60, evaluate=True))
 
     assert all(task.value["loss"] < 0.5 for task in workers)
@@ -110,7 +111,7 @@ def test_without_steps_together_all_count_into_one_checkpoint(tf, site, tmp_path
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_early_stopping_on_the_chief_stops_everybody(tf, site, tmp_path, together):
+def test_early_stopping_on_chief_stops_all_workers(tf, site, tmp_path, together):
     def hooks(mox, loss):
         return [
             mox.EarlyStoppingHook(
@@ -134,24 +135,24 @@ def test_early_stopping_on_the_chief_stops_everybody(tf, site, tmp_path, togethe
 def test_a_killed_worker_comes_back_into_the_run(tf, site, tmp_path):
     script = program(tmp_path / "log", steps=300, shown=1)
     (server,), (chief, worker) = site.begin_all(script)
-    worker.says("step: 10(")
+    worker.wait_for_output("step: 10(")
 
     worker.kill()
     back = site.begin("worker", 1, script)
 
-    assert [task.waits(60) for task in (chief, back, server)] == [0, 0, 0]
+    assert [task.waits() for task in (chief, back, server)] == [0, 0, 0]
     assert values(tmp_path / "log")["global_step"] == 300
 
 
 def test_a_killed_chief_goes_on_from_its_checkpoint(tf, site, tmp_path):
     script = program(tmp_path / "log", steps=400, shown=1)
     (server,), (chief, worker) = site.begin_all(script)
-    worker.says("step: 20(")
+    worker.wait_for_output("step: 20(")
 
     chief.kill()
     saved = int(values(tmp_path / "log")["global_step"])
     back = site.begin("worker", 0, script)
 
-    assert [task.waits(60) for task in (back, worker, server)] == [0, 0, 0]
+    assert [task.waits() for task in (back, worker, server)] == [0, 0, 0]
     assert values(tmp_path / "log")["global_step"] == 400
     assert f"step: {saved}(global step: {saved})" in back.text

@@ -1,31 +1,31 @@
-"""A parameter server ends by itself when the workers have, and when it is told to."""
+"""A parameter server exits after its workers, and on request."""
 
 import signal
 
 
-def test_a_server_ends_when_it_is_told_to(tf, site):
+def test_server_ends_on_request(tf, site):
     server = site.begin("ps", 0, site.training())
-    server.says("serves until 2 worker(s) have ended.")
+    server.wait_for_output("serves until 2 worker(s) have ended.")
 
     server.kill(signal.SIGTERM)
 
     assert server.code == -signal.SIGTERM
 
 
-def test_a_server_stays_while_a_worker_that_failed_may_come_back(tf, site):
+def test_server_stays_while_worker_that_failed_may_come_back(tf, site):
     training = site.training(steps=10**9)
     (server,), (chief, worker) = site.begin_all(training, sync_replicas=False)
-    worker.says("step ")  # it may not see every number
+    worker.wait_for_output("step ")  # it may not see every number
 
     worker.kill()
     training.end()
 
     assert chief.waits() == 0
-    server.says("worker 0 has ended.")
+    server.wait_for_output("worker 0 has ended.")
     assert server.poll() is None
 
 
-def test_several_runs_of_one_script_use_the_same_servers(tf, site):
+def test_several_runs_of_one_script_use_same_servers(tf, site):
     training = site.training()
 
     def script():

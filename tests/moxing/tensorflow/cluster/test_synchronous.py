@@ -39,16 +39,17 @@ def test_every_one_of_three_workers_is_in_every_update(tf, new_site):
 
 
 @pytest.mark.parametrize("rows", [(99, 5), (5, 99)], ids=["worker", "chief"])
-def test_the_run_ends_for_all_when_the_data_of_one_ends(tf, site, rows):
+def test_run_ends_for_all_when_data_of_one_ends(tf, site, rows):
     seen = ends(site, site.training(steps=1000, rows=tuple(min(each, 40) for each in rows)))
 
     assert seen == [list(range(1, 6))] * 2
 
 
-def test_who_stops_early_stops_the_others(tf, site):
+@pytest.mark.smoke
+def test_worker_that_stops_early_stops_the_others(tf, site):
     training = site.training(steps=10**9)
     servers, workers = site.begin_all(training)
-    workers[1].says("step 20.")
+    workers[1].wait_for_output("step 20.")
 
     training.end()
 

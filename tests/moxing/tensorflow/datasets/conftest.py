@@ -59,7 +59,7 @@ def garden(tmp_path: Path, write_files: Any) -> str:
 
 
 @pytest.fixture
-def said() -> Iterator[list[str]]:
+def log_lines() -> Iterator[list[str]]:
     """The lines that TensorFlow's logger has been given, with the level of those above INFO."""
     lines: list[str] = []
 

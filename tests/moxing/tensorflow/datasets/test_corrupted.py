@@ -34,7 +34,7 @@ def test_a_file_that_is_no_image_is_named(
 
 
 def test_such_files_are_left_out_where_asked_and_named(
-    tf: Any, flowers: str, write_files: Any, all_of: Any, said: list[str]
+    tf: Any, flowers: str, write_files: Any, all_of: Any, log_lines: list[str]
 ) -> None:
     faults = broken()
     write_files(flowers, {f"roses/{name}.jpg": data for name, data in faults.items()})
@@ -46,14 +46,14 @@ def test_such_files_are_left_out_where_asked_and_named(
     assert labels.tolist() == [0, 0, 0, 1, 1]
     for name, data in faults.items():
         path = f"{flowers}/roses/{name}.jpg"
-        told = (
+        reported = (
             f"WARNING: {path} is left out: its {len(data)} bytes are no image that can be decoded."
         )
-        assert told in said
+        assert reported in log_lines
 
 
-def test_a_file_is_told_once_however_often_it_is_left_out(
-    tf: Any, garden: str, write_files: Any, all_of: Any, said: list[str]
+def test_file_is_reported_once_however_often_it_is_left_out(
+    tf: Any, garden: str, write_files: Any, all_of: Any, log_lines: list[str]
 ) -> None:
     import moxing.tensorflow as mox
 
@@ -62,7 +62,7 @@ def test_a_file_is_told_once_however_often_it_is_left_out(
     dataset = mox.ImageClassificationRawDataset(meta, num_epochs=3, skip_corrupted=True)
 
     assert len(all_of(dataset.get(["label"]))) == 12
-    assert sum("page.jpg is left out" in line for line in said) == 1
+    assert sum("page.jpg is left out" in line for line in log_lines) == 1
 
 
 def test_a_folder_without_any_image_ends(
@@ -96,7 +96,7 @@ def test_images_of_every_kind_are_read(
     assert all(abs(int(image[1, 1, 1]) - 77) <= 1 for (image,) in found)
 
 
-def test_a_record_that_holds_no_image_is_told(
+def test_a_record_that_holds_no_image_is_reported(
     tf: Any, tmp_path: Any, write_records: Any, all_of: Any
 ) -> None:
     import moxing.tensorflow as mox

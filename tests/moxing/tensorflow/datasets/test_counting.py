@@ -1,4 +1,4 @@
-"""The number of samples, told by lengths of records."""
+"""The number of samples, counted by record lengths."""
 
 import json
 from pathlib import Path
@@ -24,8 +24,8 @@ def test_records_of_every_size_are_counted(tf: Any, top: str, write_records: Any
     assert BaseTFRecordMetadata(top, "*").num_samples == len(sizes) + 1
 
 
-def test_the_manual_s_line_is_logged_only_where_it_is_counted(
-    tf: Any, tmp_path: Path, said: list[str]
+def test_manual_s_line_is_logged_only_where_it_is_counted(
+    tf: Any, tmp_path: Path, log_lines: list[str]
 ) -> None:
     """MoXing manual, pitfall 3-4-1."""
     from moxing.tensorflow.datasets import BaseTFRecordMetadata
@@ -34,10 +34,11 @@ def test_the_manual_s_line_is_logged_only_where_it_is_counted(
     given = BaseTFRecordMetadata(str(tmp_path / "data"), "a", num_samples=1000)
     counted = BaseTFRecordMetadata(str(tmp_path / "data"), "a")
 
+    assert log_lines[0] == "Find tfrecord files. Using tfrecord files in this job."
     assert given.num_samples == 1000
-    assert not any("Automatically" in line for line in said)
+    assert not any("Automatically" in line for line in log_lines)
     assert counted.total_num_samples == 2
-    assert said[-2:] == [
+    assert log_lines[-2:] == [
         "Automatically extracting num_samples from tfrecord. If the dataset is large, it may take "
         "some time. You can also manually specify the num_samples to Dataset to save time.",
         "Total number of samples is 2",
@@ -45,7 +46,7 @@ def test_the_manual_s_line_is_logged_only_where_it_is_counted(
 
 
 def test_what_is_no_record_file_is_named(tf: Any, tmp_path: Path) -> None:
-    from moxing.tensorflow.datasets.tfrecord.framing import count
+    from moxing.tensorflow.datasets.tfrecord.metadata import count
 
     write(tmp_path / "cut", [10, 10])
     (tmp_path / "cut").write_bytes((tmp_path / "cut").read_bytes()[:-5])
@@ -59,8 +60,8 @@ def test_what_is_no_record_file_is_named(tf: Any, tmp_path: Path) -> None:
             count(str(tmp_path / name))
 
 
-def test_counts_that_took_long_are_kept_beside_the_data(tf: Any, tmp_path: Path) -> None:
-    from moxing.tensorflow.datasets.tfrecord.counting import MEMORY, num_samples
+def test_counts_that_took_long_are_kept_beside_data(tf: Any, tmp_path: Path) -> None:
+    from moxing.tensorflow.datasets.tfrecord.metadata import MEMORY, num_samples
 
     folder = tmp_path / "data"
     write(folder / "a", [1, 1])
@@ -80,7 +81,7 @@ def test_counts_that_took_long_are_kept_beside_the_data(tf: Any, tmp_path: Path)
 
 @pytest.mark.parametrize("text", ["not json", "[]", '{"a": 1}', '{"a": [1, 2, "x"]}'])
 def test_a_broken_memory_is_of_no_matter(tf: Any, tmp_path: Path, text: str) -> None:
-    from moxing.tensorflow.datasets.tfrecord.counting import MEMORY, num_samples
+    from moxing.tensorflow.datasets.tfrecord.metadata import MEMORY, num_samples
 
     write(tmp_path / "data" / "a", [1, 1])
     (tmp_path / "data" / MEMORY).write_text(text)
@@ -90,7 +91,7 @@ def test_a_broken_memory_is_of_no_matter(tf: Any, tmp_path: Path, text: str) -> 
 
 def test_the_memory_is_no_part_of_the_data(tf: Any, tmp_path: Path) -> None:
     from moxing.tensorflow.datasets import BaseTFRecordMetadata
-    from moxing.tensorflow.datasets.tfrecord.counting import num_samples
+    from moxing.tensorflow.datasets.tfrecord.metadata import num_samples
 
     write(tmp_path / "data" / "a", [1])
     num_samples(str(tmp_path / "data"), ["a"], worth=0)

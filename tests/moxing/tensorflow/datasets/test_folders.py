@@ -1,4 +1,4 @@
-"""What a folder of images is said to hold."""
+"""The content of a folder of images."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 
 def test_classes_are_the_sorted_directories(
-    tf: Any, tmp_path: Path, write_files: Any, said: list[str]
+    tf: Any, tmp_path: Path, write_files: Any, log_lines: list[str]
 ) -> None:
     """MoXing manual, pitfall 3-1-1: its order, whatever the disk lists first."""
     import moxing.tensorflow as mox
@@ -19,7 +19,7 @@ def test_classes_are_the_sorted_directories(
 
     assert meta.labels_list == ["label_0", "label_1", "label_10", "label_11", "label_2"]
     assert (meta.num_classes, meta.total_num_samples) == (5, 5)
-    assert said == [
+    assert log_lines == [
         f"Total 5 files found in {folder}",
         "Total number of samples is 5",
         "Labels index to name:",
@@ -67,7 +67,7 @@ def test_labels_txt_gives_the_order(tf: Any, flowers: str, write_files: Any, tex
         ("0: 玫瑰\n1: daisy\n".encode("gbk"), r"labels.txt is not text in UTF-8.*save it as UTF-8"),
     ],
 )
-def test_a_labels_txt_that_does_not_fit_is_refused(
+def test_labels_txt_that_does_not_fit_is_refused(
     tf: Any, garden: str, write_files: Any, text: Any, sentence: str
 ) -> None:
     import moxing.tensorflow as mox
@@ -89,7 +89,7 @@ def test_another_name_of_the_labels_file(tf: Any, garden: str, write_files: Any)
 
 
 def test_what_is_no_image_is_passed(
-    tf: Any, garden: str, write_files: Any, said: list[str]
+    tf: Any, garden: str, write_files: Any, log_lines: list[str]
 ) -> None:
     import moxing.tensorflow as mox
 
@@ -110,22 +110,22 @@ def test_what_is_no_image_is_passed(
     assert [name for name, label in meta.files if label == 1] == [
         *("roses/1.png", "roses/2.png", "roses/more/UPPER.JPG"),
     ]
-    assert "1 files that are no images are passed, such as roses/notes.md" in said
+    assert "1 files that are no images are passed, such as roses/notes.md" in log_lines
 
 
-def test_a_class_without_images_is_told(
-    tf: Any, garden: str, write_files: Any, said: list[str]
+def test_a_class_without_images_is_reported(
+    tf: Any, garden: str, write_files: Any, log_lines: list[str]
 ) -> None:
     import moxing.tensorflow as mox
 
     write_files(garden, {"tulips/readme.txt": ""})
 
     assert mox.ImageClassificationRawMetadata(garden).num_classes == 3
-    assert f"WARNING: The directory tulips of {garden} has no images." in said
+    assert f"WARNING: The directory tulips of {garden} has no images." in log_lines
 
 
 def test_the_folder_above_the_data_set_is_suspected(
-    tf: Any, tmp_path: Path, write_files: Any, said: list[str]
+    tf: Any, tmp_path: Path, write_files: Any, log_lines: list[str]
 ) -> None:
     import moxing.tensorflow as mox
 
@@ -133,9 +133,9 @@ def test_the_folder_above_the_data_set_is_suspected(
 
     assert mox.ImageClassificationRawMetadata(above).labels_list == ["it"]
 
-    (told,) = [line for line in said if line.startswith("WARNING")]
-    assert "one class, it, which has directories of its own: daisy, roses." in told
-    assert f"Then {above}/it is the folder of the data set." in told
+    (reported,) = [line for line in log_lines if line.startswith("WARNING")]
+    assert "one class, it, which has directories of its own: daisy, roses." in reported
+    assert f"Then {above}/it is the folder of the data set." in reported
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_the_folder_above_the_data_set_is_suspected(
         ({"roses/a.txt": ""}, "No images are in the directories"),
     ],
 )
-def test_a_folder_that_is_no_data_set_is_refused(
+def test_folder_that_is_no_data_set_is_refused(
     tf: Any, tmp_path: Path, write_files: Any, files: dict[str, str], sentence: str
 ) -> None:
     import moxing.tensorflow as mox

@@ -31,7 +31,7 @@ def test_features_of_an_element_belong_together(tf: Any, flowers: str, all_of: A
     assert [one[0].shape for one in found][1:3] == [(4, 6, 3), (8, 8, 3)]
 
 
-def test_all_files_are_shuffled_in_each_epoch_however_small_the_buffer(
+def test_all_files_are_shuffled_in_each_epoch_however_small_buffer(
     tf: Any, tmp_path: Path, write_files: Any, all_of: Any
 ) -> None:
     import moxing.tensorflow as mox
@@ -173,7 +173,7 @@ def test_preprocessing_without_batches_gets_one(tf: Any, garden: str, all_of: An
         ({"cache_dir": "ENV"}, ValueError, "DLS_LOCAL_CACHE_PATH; it is not set"),
     ],
 )
-def test_wrong_arguments_are_told_at_once(
+def test_wrong_arguments_are_reported_at_once(
     tf: Any,
     garden: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -190,7 +190,7 @@ def test_wrong_arguments_are_told_at_once(
         mox.ImageClassificationRawDataset(meta, **argument)
 
 
-def test_arguments_a_reader_does_not_have_are_told(tf: Any, garden: str) -> None:
+def test_arguments_a_reader_does_not_have_are_reported(tf: Any, garden: str) -> None:
     import moxing.tensorflow as mox
 
     meta = mox.ImageClassificationRawMetadata(garden)

@@ -33,8 +33,8 @@ def test_a_run_without_names_writes_nothing(tf: Any, tmp_path: Path) -> None:
     assert not (tmp_path / "log").exists()
 
 
-def test_other_labels_than_those_of_the_checkpoints_are_told(
-    tf: Any, garden: str, tmp_path: Path, said: list[str]
+def test_other_labels_than_those_of_checkpoints_are_reported(
+    tf: Any, garden: str, tmp_path: Path, log_lines: list[str]
 ) -> None:
     from moxing.tensorflow.datasets.labels import write_labels
 
@@ -43,12 +43,12 @@ def test_other_labels_than_those_of_the_checkpoints_are_told(
         dataset_of(garden).get(["image"])
         write_labels(str(tmp_path))
 
-    assert any("not those" in line and "0: roses\n1: daisy" in line for line in said)
+    assert any("not those" in line and "0: roses\n1: daisy" in line for line in log_lines)
     assert (tmp_path / "labels.txt").read_text() == "0: daisy\n1: roses\n"
 
 
-def test_two_data_sets_of_a_graph_with_other_labels_are_told(
-    tf: Any, garden: str, tmp_path: Path, write_files: Any, said: list[str]
+def test_two_data_sets_of_graph_with_other_labels_are_reported(
+    tf: Any, garden: str, tmp_path: Path, write_files: Any, log_lines: list[str]
 ) -> None:
     """An eval folder that lacks a class gives the others wrong numbers."""
     other = write_files(str(tmp_path / "eval"), {"roses/1.png": b""})
@@ -56,8 +56,8 @@ def test_two_data_sets_of_a_graph_with_other_labels_are_told(
         dataset_of(garden).get(["image"])
         dataset_of(other).get(["image"])
 
-    (told,) = [line for line in said if line.startswith("WARNING")]
-    assert f"The labels of {other} (roses) are not those of {garden} (daisy, roses)" in told
+    (reported,) = [line for line in log_lines if line.startswith("WARNING")]
+    assert f"The labels of {other} (roses) are not those of {garden} (daisy, roses)" in reported
 
 
 def test_shuffled_data_sets_of_a_graph_are_known(tf: Any, garden: str) -> None:

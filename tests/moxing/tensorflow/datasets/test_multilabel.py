@@ -39,8 +39,8 @@ def test_labels_of_an_image_are_ones(tf: Any, beach: str, write_files: Any, all_
     ]
 
 
-def test_without_labels_txt_names_are_those_of_the_files(
-    tf: Any, beach: str, all_of: Any, said: list[str]
+def test_without_labels_txt_names_are_those_of_files(
+    tf: Any, beach: str, all_of: Any, log_lines: list[str]
 ) -> None:
     import moxing.tensorflow as mox
 
@@ -53,7 +53,7 @@ def test_without_labels_txt_names_are_those_of_the_files(
 
     assert meta.labels_list == ["sand", "sea", "sun"]
     assert labels.tolist() == [[1, 1, 0], [0, 1, 1]]
-    assert "2: sun" in said
+    assert "2: sun" in log_lines
 
 
 def test_another_separator(tf: Any, tmp_path: Path, write_files: Any, all_of: Any) -> None:
@@ -91,7 +91,7 @@ def test_images_without_labels(tf: Any, beach: str, write_files: Any, all_of: An
     assert [one[0] for one in all_of(dataset.get(["image_name"]))] == [b"a.png", b"b.png"]
 
 
-def test_a_label_that_is_not_in_labels_txt_is_named(
+def test_label_that_is_not_in_labels_txt_is_named(
     tf: Any, tmp_path: Path, write_files: Any, all_of: Any
 ) -> None:
     import moxing.tensorflow as mox
@@ -120,7 +120,7 @@ def test_a_label_that_is_not_in_labels_txt_is_named(
         ({"images/a.jpg": ""}, "has no directory 'labels'"),
     ],
 )
-def test_a_folder_that_is_no_data_set_is_refused(
+def test_folder_that_is_no_data_set_is_refused(
     tf: Any, tmp_path: Path, write_files: Any, files: dict[str, str], sentence: str
 ) -> None:
     import moxing.tensorflow as mox

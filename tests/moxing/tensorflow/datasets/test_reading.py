@@ -103,7 +103,7 @@ def test_workers_share_a_data_set_where_asked(
     assert whole[1] == again[1] == [30, 40, 10, 20]
 
 
-def test_mox_run_makes_batches_of_it_without_a_queue(tf: Any, flowers: str) -> None:
+def test_mox_run_makes_batches_of_it_without_queue(tf: Any, flowers: str) -> None:
     """MoXing manual, section 3.1: resized in input_fn, batched by mox.run."""
     from moxing.tensorflow.executor.pipeline.batches import batches
 
@@ -122,7 +122,7 @@ def test_mox_run_makes_batches_of_it_without_a_queue(tf: Any, flowers: str) -> N
     assert names.tolist() == [b"1.png", b"3.png", b"big.jpg", b"1.png", b"2.png"]
 
 
-def test_no_list_of_files_is_in_the_graph_or_left_behind(
+def test_no_list_of_files_is_in_graph_or_left_behind(
     tf: Any, garden: str, own_temporary_files: Path
 ) -> None:
     """A graph is written out with every checkpoint."""

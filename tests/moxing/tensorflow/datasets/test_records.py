@@ -58,6 +58,36 @@ def test_get_tfrecord_reads_items_by_handlers(tf: Any, numbers: str, all_of: Any
     assert dataset.num_samples == 6
 
 
+def test_get_tfrecord_does_not_count_where_number_is_given(
+    tf: Any, numbers: str, log_lines: list[str]
+) -> None:
+    """MoXing manual, pitfall 3-4-1."""
+    import moxing.tensorflow as mox
+
+    dataset = mox.get_tfrecord(
+        numbers,
+        "*.tfrecord",
+        {"a": tf.FixedLenFeature([], tf.int64)},
+        {"a": tf.contrib.slim.tfexample_decoder.Tensor("a")},
+        num_samples=1000,
+    )
+
+    assert dataset.num_samples == 1000
+    assert not any("Automatically" in line for line in log_lines)
+
+
+def test_get_tfrecord_names_what_is_there_where_no_file_matches(tf: Any, numbers: str) -> None:
+    import moxing.tensorflow as mox
+
+    with pytest.raises(ValueError, match=r"matches '\*\.nope'; .*n-1\.tfrecord"):
+        mox.get_tfrecord(
+            numbers,
+            "*.nope",
+            {"a": tf.FixedLenFeature([], tf.int64)},
+            {"a": tf.contrib.slim.tfexample_decoder.Tensor("a")},
+        )
+
+
 def test_get_tfrecord_decodes_images(tf: Any, photos: str, all_of: Any) -> None:
     """MoXing manual, section 3.2, second example; the order of the items is the caller's."""
     import moxing.tensorflow as mox
@@ -88,7 +118,7 @@ def test_get_tfrecord_decodes_images(tf: Any, photos: str, all_of: Any) -> None:
     ]
 
 
-def test_handlers_that_do_not_fit_are_told_together(tf: Any, photos: str) -> None:
+def test_handlers_that_do_not_fit_are_reported_together(tf: Any, photos: str) -> None:
     import moxing.tensorflow as mox
 
     decoder = tf.contrib.slim.tfexample_decoder
@@ -102,7 +132,7 @@ def test_handlers_that_do_not_fit_are_told_together(tf: Any, photos: str) -> Non
         mox.get_tfrecord(photos, "*", features, {"x": "a"})
 
 
-def test_a_subclass_names_what_it_makes_of_a_record(tf: Any, numbers: str, all_of: Any) -> None:
+def test_subclass_names_what_it_makes_of_record(tf: Any, numbers: str, all_of: Any) -> None:
     """As the iceberg program of MoXing does."""
     import moxing.tensorflow as mox
     from moxing.tensorflow.datasets.tfrecord_common import BaseTFRecordDataset
@@ -124,7 +154,7 @@ def test_a_subclass_names_what_it_makes_of_a_record(tf: Any, numbers: str, all_o
     assert all_of(dataset.get(["a", "sum"])) == [[n, 2.0 * n] for n in range(6)]
 
 
-def test_without_a_subclass_features_are_named_by_their_keys(
+def test_without_subclass_features_are_named_by_their_keys(
     tf: Any, numbers: str, all_of: Any
 ) -> None:
     from moxing.tensorflow.datasets import BaseTFRecordDataset, BaseTFRecordMetadata
@@ -208,7 +238,7 @@ def test_several_labels_in_a_record(
         mox.MultilabelClassificationTFRecordMetadata(str(tmp_path / "many"), "a")
 
 
-def test_wrong_arguments_are_told(tf: Any, photos: str) -> None:
+def test_wrong_arguments_are_reported(tf: Any, photos: str) -> None:
     from moxing.tensorflow.datasets import (
         BaseTFRecordDataset,
         BaseTFRecordMetadata,
@@ -227,3 +257,29 @@ def test_wrong_arguments_are_told(tf: Any, photos: str) -> None:
         BaseTFRecordDataset("photos", ["a"], [tf.FixedLenFeature([], tf.int64)])
     with pytest.raises(ValueError, match="label_one_hot needs the number of classes"):
         ImageClassificationTFRecordDataset(meta, label_one_hot=True)
+
+
+def test_the_signatures_are_those_of_moxing_1_8(tf: Any) -> None:
+    """As the public reference prints them; what follows is of our own and given by name."""
+    import inspect
+
+    from moxing.tensorflow import datasets
+
+    def positional(name: str) -> list[str]:
+        found = inspect.signature(getattr(datasets, name)).parameters.values()
+        return [str(each).partition(":")[0] for each in found if each.kind != each.KEYWORD_ONLY]
+
+    assert positional("ImageClassificationTFRecordDataset") == [
+        *("metadata", "batch_size", "shuffle", "shuffle_buffer_size", "num_parallel"),
+        *("num_epochs", "cache_dir", "preprocess_fn", "image_size", "remove_cache_on_finish"),
+        *("private_num_threads", "custom_feature_keys", "custom_feature_values"),
+        *("drop_remainder", "augmentation_fn", "label_one_hot"),
+    ]
+    assert positional("ImageClassificationTFRecordMetadata")[:-1] == [
+        *("base_dir", "file_pattern", "num_samples", "redirect_dir", "num_classes"),
+        "label_map_file",
+    ]
+    assert positional("BaseTFRecordDataset")[:3] == ["metadata", "feature_keys", "feature_values"]
+    assert positional("BaseTFRecordMetadata") == [
+        *("base_dir", "file_pattern", "num_samples", "redirect_dir"),
+    ]

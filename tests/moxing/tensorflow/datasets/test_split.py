@@ -58,7 +58,7 @@ def test_what_is_there_is_replaced_only_where_asked(
 
 
 @pytest.mark.parametrize("name", ["photos", "photos/"])
-def test_a_split_never_replaces_the_images_it_is_made_of(source: str, top: str, name: str) -> None:
+def test_split_never_replaces_images_it_is_made_of(source: str, top: str, name: str) -> None:
     before = contents(source)
 
     for folder in (source, f"{source}/", f"{source}/roses"):
@@ -69,7 +69,7 @@ def test_a_split_never_replaces_the_images_it_is_made_of(source: str, top: str, 
     assert not file.exists(f"{top}/eval")
 
 
-def test_a_link_to_the_images_is_known_as_one(tmp_path: Path, write_files: Any) -> None:
+def test_link_to_images_is_known_as_one(tmp_path: Path, write_files: Any) -> None:
     write_files(str(tmp_path / "data"), {"train/roses/1.jpg": ""})
     (tmp_path / "link").symlink_to(tmp_path / "data")
 
@@ -77,7 +77,7 @@ def test_a_link_to_the_images_is_known_as_one(tmp_path: Path, write_files: Any) 
         split({"train": 1}, str(tmp_path / "link/train"), f"{tmp_path}/data", overwrite=True)
 
 
-def test_an_old_split_is_kept_where_there_is_nothing_to_split(
+def test_old_split_is_kept_where_there_is_nothing_to_split(
     tmp_path: Path, write_files: Any
 ) -> None:
     write_files(str(tmp_path / "out"), {"train/roses/1.jpg": "old"})
@@ -107,7 +107,7 @@ def test_splits_inside_of_the_folder_are_no_classes(source: str) -> None:
         ({"train": "0.5"}, "got '0.5'"),
     ],
 )
-def test_wrong_ratios_are_told(
+def test_wrong_ratios_are_reported(
     tmp_path: Path, write_files: Any, spec: dict[str, Any], sentence: str
 ) -> None:
     folder = write_files(str(tmp_path / "data"), {"roses/1.jpg": ""})

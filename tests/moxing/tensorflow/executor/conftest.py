@@ -17,7 +17,7 @@ def mox(tf: Any) -> Any:
 
 
 @pytest.fixture
-def said(capfd: Any) -> Callable[[], list[str]]:
+def log_lines(capfd: Any) -> Callable[[], list[str]]:
     """What TensorFlow's logger has printed since the last call, without its prefix."""
 
     def lines() -> list[str]:
@@ -86,6 +86,6 @@ def program(mox: Any, tf: Any) -> Program:
 @pytest.fixture
 def flags() -> Any:
     """Set flags of MoXing for one test."""
-    from moxing.tensorflow.executor.flags import set_flag
+    from moxing.tensorflow.executor.request import set_flag
 
     return set_flag

@@ -5,11 +5,11 @@ import pytest
 from mox_checkpoints import steps_in, values_in
 
 
-def test_a_training_saves_its_first_and_its_last_step(program, said, tmp_path):
+def test_training_saves_its_first_and_its_last_step(program, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path))
 
     assert steps_in(tmp_path) == [0, 20]
-    assert f"Saving checkpoints for 20 into {tmp_path}/model.ckpt." in said()
+    assert f"Saving checkpoints for 20 into {tmp_path}/model.ckpt." in log_lines()
 
 
 def test_checkpoints_are_saved_every_so_many_steps(program, tmp_path):
@@ -18,7 +18,7 @@ def test_checkpoints_are_saved_every_so_many_steps(program, tmp_path):
     assert steps_in(tmp_path) == [0, 7, 14, 20]
 
 
-def test_a_run_that_goes_on_saves_so_many_steps_after_where_it_began(program, tmp_path):
+def test_resumed_run_saves_relative_to_first_step(program, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=7)
 
     program.run(log_dir=str(tmp_path), max_number_of_steps=30, save_model_steps=10)
@@ -33,8 +33,8 @@ def test_the_last_five_are_kept(program, tmp_path):
 
 
 def test_checkpoints_are_saved_every_so_many_seconds(mox, tf, tmp_path):
-    from moxing.tensorflow.executor.parts import Moment
-    from moxing.tensorflow.executor.saving import Saving
+    from moxing.tensorflow.executor.loop import StepState
+    from moxing.tensorflow.executor.training_run import Saving
 
     class Saver:
         saved: list[int] = []  # noqa: RUF012
@@ -44,10 +44,10 @@ def test_checkpoints_are_saved_every_so_many_seconds(mox, tf, tmp_path):
 
     now = [0.0]
     saving = Saving(Saver(), str(tmp_path), None, 60.0, clock=lambda: now[0])
-    saving.begin(Moment(None, -1, 0))
+    saving.begin(StepState(None, -1, 0))
     for step, seconds in enumerate((30, 59, 60, 119, 121)):
         now[0] = seconds
-        saving.after(Moment(None, step, step + 1))
+        saving.after(StepState(None, step, step + 1))
 
     assert Saver.saved == [0, 3, 5]
 
@@ -72,24 +72,24 @@ def test_without_a_log_dir_nothing_is_written(program, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_goes_on_where_its_log_dir_ends(program, tf, said, tmp_path):
+def test_run_goes_on_where_its_log_dir_ends(program, tf, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=10)
     program.run(log_dir=str(tmp_path), max_number_of_steps=20)
     program.run(log_dir=str(tmp_path / "whole"), max_number_of_steps=20)
 
-    assert f"Restoring parameters from {tmp_path}/model.ckpt-10" in said()
+    assert f"Restoring parameters from {tmp_path}/model.ckpt-10" in log_lines()
     halves, whole = values_in(tf, tmp_path), values_in(tf, tmp_path / "whole")
     assert halves["global_step"] == whole["global_step"] == 20
 
 
-def test_the_log_dir_comes_before_checkpoint_path(program, tf, said, tmp_path):
+def test_the_log_dir_comes_before_checkpoint_path(program, tf, log_lines, tmp_path):
     own, other = tmp_path / "own", tmp_path / "other"
     program.run(log_dir=str(other), max_number_of_steps=5)
     program.run(log_dir=str(own), max_number_of_steps=2)
 
     program.run(log_dir=str(own), checkpoint_path=str(other), max_number_of_steps=3)
 
-    lines = said()
+    lines = log_lines()
     assert f"Ignoring --checkpoint_path because a checkpoint already exists in {own}" in lines
     assert f"Restoring parameters from {own}/model.ckpt-2" in lines
 
@@ -107,7 +107,7 @@ def test_checkpoint_path_is_taken_where_log_dir_has_none(program, tf, tmp_path):
     assert values_in(tf, tmp_path / "second") == trained
 
 
-def test_checkpoint_path_may_name_one_checkpoint(program, said, tmp_path):
+def test_checkpoint_path_may_name_one_checkpoint(program, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path / "first"), save_model_steps=5, max_number_of_steps=10)
 
     program.run(
@@ -116,7 +116,7 @@ def test_checkpoint_path_may_name_one_checkpoint(program, said, tmp_path):
         max_number_of_steps=6,
     )
 
-    assert f"Restoring parameters from {tmp_path}/first/model.ckpt-5" in said()
+    assert f"Restoring parameters from {tmp_path}/first/model.ckpt-5" in log_lines()
 
 
 def test_the_checkpoints_of_another_are_never_deleted(program, tmp_path):
@@ -134,7 +134,7 @@ def test_the_checkpoints_of_another_are_never_deleted(program, tmp_path):
     assert "model.ckpt-2" not in (tmp_path / "second" / "checkpoint").read_text().split('"')
 
 
-def test_a_checkpoint_that_the_user_has_put_into_log_dir_is_never_deleted(program, tmp_path):
+def test_checkpoint_of_the_user_is_never_deleted(program, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=1, save_model_secs=None)
     for file in list(tmp_path.glob("model.ckpt-1.*")):
         file.rename(tmp_path / file.name.replace("model.ckpt-1", "pretrained.ckpt"))
@@ -146,7 +146,7 @@ def test_a_checkpoint_that_the_user_has_put_into_log_dir_is_never_deleted(progra
     assert steps_in(tmp_path) == [5, 6, 7, 8, 9]
 
 
-def test_the_last_five_are_kept_of_a_run_that_goes_on(program, tmp_path):
+def test_last_five_are_kept_of_run_that_goes_on(program, tmp_path):
     program.run(log_dir=str(tmp_path), save_model_steps=1, max_number_of_steps=3)
 
     program.run(log_dir=str(tmp_path), save_model_steps=1, max_number_of_steps=6)
@@ -168,15 +168,16 @@ def test_an_evaluation_takes_checkpoint_path_too(program, tmp_path):
     assert means["loss"] < 0.01
 
 
-def test_a_finished_log_dir_ends_the_run_with_a_sentence(program, said, tmp_path):
+def test_finished_log_dir_ends_run_with_sentence(program, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path))
-    said()
+    log_lines()
 
     program.run(log_dir=str(tmp_path))
 
-    lines = said()
+    lines = log_lines()
     assert any(
-        "model.ckpt-20 is at step 20 >= max_number_of_steps 20: nothing is left to train" in line
+        "model.ckpt-20 is at step 20 >= max_number_of_steps 20: nothing is left to train. Raise "
+        "max_number_of_steps to continue, or give another log_dir (the job's train_url)" in line
         for line in lines
     )
     assert steps_in(tmp_path) == [0, 20]
@@ -216,7 +217,7 @@ def test_patterns_may_name_what_is_taken(program, tf, flags, tmp_path):
     assert values["b"] == 0
 
 
-def test_what_a_checkpoint_path_lacks_is_initialised_and_named(program, tf, said, tmp_path):
+def test_what_checkpoint_path_lacks_is_initialised_and_named(program, tf, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path / "first"))
 
     program.run(
@@ -228,11 +229,11 @@ def test_what_a_checkpoint_path_lacks_is_initialised_and_named(program, tf, said
 
     assert any(
         line.endswith("does not have b/Momentum, w/Momentum: initialised instead.")
-        for line in said()
+        for line in log_lines()
     )
 
 
-def test_a_log_dir_may_lack_slots_of_another_optimizer(program, tf, said, tmp_path):
+def test_log_dir_may_lack_slots_of_another_optimizer(program, tf, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path))
 
     program.run(
@@ -241,11 +242,11 @@ def test_a_log_dir_may_lack_slots_of_another_optimizer(program, tf, said, tmp_pa
         max_number_of_steps=30,
     )
 
-    assert any("of the optimizer: initialised instead" in line for line in said())
+    assert any("of the optimizer: initialised instead" in line for line in log_lines())
     assert values_in(tf, tmp_path)["global_step"] == 30
 
 
-def test_a_log_dir_that_lacks_a_part_of_the_model_is_told(program, tf, mox, tmp_path):
+def test_log_dir_that_lacks_part_of_model_is_reported(program, tf, mox, tmp_path):
     program.run(log_dir=str(tmp_path))
 
     def larger(inputs, mode):
@@ -269,15 +270,15 @@ def test_other_shapes_are_named_with_both(program, tf, mox, tmp_path):
 
 
 @pytest.mark.parametrize("file", ["model.ckpt-20.data-00000-of-00001", "model.ckpt-20.index"])
-def test_a_truncated_checkpoint_is_left_out_and_named(program, tf, said, tmp_path, file):
+def test_a_truncated_checkpoint_is_left_out_and_named(program, tf, log_lines, tmp_path, file):
     program.run(log_dir=str(tmp_path), save_model_steps=15)
     whole = (tmp_path / file).read_bytes()
     (tmp_path / file).write_bytes(whole[: len(whole) // 2])
-    said()
+    log_lines()
 
     program.run(log_dir=str(tmp_path), max_number_of_steps=25)
 
-    lines = said()
+    lines = log_lines()
     assert any(
         line.startswith(f"The checkpoint {tmp_path}/model.ckpt-20 is damaged and left out")
         for line in lines
@@ -286,27 +287,27 @@ def test_a_truncated_checkpoint_is_left_out_and_named(program, tf, said, tmp_pat
     assert values_in(tf, tmp_path)["global_step"] == 25
 
 
-def test_where_every_checkpoint_is_damaged_the_training_begins_anew(program, tf, said, tmp_path):
+def test_where_every_checkpoint_is_damaged_training_begins_anew(program, tf, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path), save_model_steps=None, save_model_secs=None)
     (tmp_path / "model.ckpt-20.data-00000-of-00001").write_bytes(b"")
 
     program.run(log_dir=str(tmp_path), max_number_of_steps=3)
 
-    assert "No checkpoint could be read: the training begins anew." in said()
+    assert "No checkpoint could be read: the training begins anew." in log_lines()
 
 
-def test_a_checkpoint_that_was_not_listed_yet_is_found(program, said, tmp_path):
+def test_checkpoint_that_was_not_listed_yet_is_found(program, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path), save_model_steps=10)
     state = (tmp_path / "checkpoint").read_text().splitlines()
     listed = [line for line in state if "ckpt-20" not in line]
     (tmp_path / "checkpoint").write_text(
         "\n".join(['model_checkpoint_path: "model.ckpt-10"', *listed])
     )
-    said()
+    log_lines()
 
     program.run(log_dir=str(tmp_path), max_number_of_steps=21)
 
-    assert f"Restoring parameters from {tmp_path}/model.ckpt-20" in said()
+    assert f"Restoring parameters from {tmp_path}/model.ckpt-20" in log_lines()
 
 
 def test_a_log_dir_may_be_moved(program, tf, tmp_path):
@@ -316,7 +317,7 @@ def test_a_log_dir_may_be_moved(program, tf, tmp_path):
     program.run("EVAL", log_dir=str(tmp_path / "there"))
 
 
-def test_the_values_of_a_keras_model_saved_as_json_come_from_checkpoint_path(mox, tf, tmp_path):
+def test_keras_json_model_restores_from_checkpoint_path(mox, tf, tmp_path):
     layers, models = tf.keras.layers, tf.keras.models
 
     def core(x):

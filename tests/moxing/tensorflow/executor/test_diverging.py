@@ -25,8 +25,8 @@ def sound_until(tf):
     return made
 
 
-def test_a_loss_that_becomes_nan_ends_the_training_at_its_step(
-    program, tf, either_way, sound_until, said, tmp_path
+def test_loss_that_becomes_nan_ends_training_at_its_step(
+    program, tf, either_way, sound_until, log_lines, tmp_path
 ):
     def spoiled(loss, **_):
         loss = sound_until(23, loss)
@@ -41,11 +41,11 @@ def test_a_loss_that_becomes_nan_ends_the_training_at_its_step(
         program.run(log_dir=str(tmp_path), max_number_of_steps=60, save_model_steps=10)
 
     assert steps_in(tmp_path) == [0, 10, 20]
-    assert any("step: 20(" in line for line in said())
+    assert any("step: 20(" in line for line in log_lines())
 
 
 @pytest.mark.parametrize("saves", [True, False], ids=["saved", "nothing saved"])
-def test_what_was_saved_is_told_of_where_something_was(program, tf, sound_until, saves, tmp_path):
+def test_what_was_saved_is_reported_where_something_was(program, tf, sound_until, saves, tmp_path):
     program.spec = lambda loss, **_: {"loss": sound_until(3, loss)}
 
     with pytest.raises(tf.train.NanLossDuringTrainingError) as raised:
@@ -56,7 +56,7 @@ def test_what_was_saved_is_told_of_where_something_was(program, tf, sound_until,
     assert str(raised.value).endswith("goes on from there." if saves else "divisions from 0.")
 
 
-def test_without_a_log_dir_a_lost_training_does_not_speak_of_one(program, tf, sound_until):
+def test_without_log_dir_lost_training_does_not_speak_of_one(program, tf, sound_until):
     program.spec = lambda loss, **_: {"loss": sound_until(3, loss)}
 
     with pytest.raises(tf.train.NanLossDuringTrainingError, match=r"^(?!.*log_dir)"):
@@ -70,7 +70,7 @@ def test_a_loss_that_is_not_printed_is_watched(program, tf, either_way, sound_un
         program.run(max_number_of_steps=30)
 
 
-def test_the_loss_of_several_that_is_nan_is_named(program, tf, sound_until):
+def test_loss_of_several_that_is_nan_is_named(program, tf, sound_until):
     program.spec = lambda loss, **_: {"loss": [loss, sound_until(3, loss)], "log_info": {"g": loss}}
 
     with pytest.raises(tf.train.NanLossDuringTrainingError, match=r"'loss\[1\]' became NaN"):
@@ -81,7 +81,7 @@ def test_the_loss_of_several_that_is_nan_is_named(program, tf, sound_until):
 
 
 @pytest.mark.parametrize("first_clone", [True, False])
-def test_the_loss_of_a_clone_that_is_not_shown_is_watched(program, tf, flags, first_clone):
+def test_loss_of_clone_that_is_not_shown_is_watched(program, tf, flags, first_clone):
     flags("num_gpus", 2)
     flags("log_first_clone", first_clone)
     program.samples = 16  # the second clone has the larger ones
@@ -96,7 +96,7 @@ def test_the_loss_of_a_clone_that_is_not_shown_is_watched(program, tf, flags, fi
         program.run()
 
 
-def test_steps_of_a_call_in_which_the_data_ends_are_watched(program, tf, sound_until):
+def test_steps_of_call_in_which_data_ends_are_watched(program, tf, sound_until):
     program.samples, program.epochs = 8, 26
     program.spec = lambda loss, **_: {"loss": sound_until(22, loss)}
 
@@ -118,7 +118,7 @@ def test_values_that_became_nan_are_not_saved(program, tf, either_way, tmp_path)
     assert steps_in(tmp_path) == [0, 5]
 
 
-def test_an_infinite_loss_is_told_once_and_the_training_goes_on(program, tf, said, tmp_path):
+def test_infinite_loss_is_reported_once_and_training_goes_on(program, tf, log_lines, tmp_path):
     def spoiled(loss, **_):
         step = tf.cast(tf.train.get_global_step(), tf.float32)
         return {"loss": loss - tf.stop_gradient(tf.log(tf.nn.relu(step - 5.0)))}
@@ -127,12 +127,12 @@ def test_an_infinite_loss_is_told_once_and_the_training_goes_on(program, tf, sai
 
     program.run(log_dir=str(tmp_path), max_number_of_steps=20)
 
-    told = [line for line in said() if "is infinite" in line]
-    assert told == ["The loss 'loss' is infinite at step 0."]
+    reported = [line for line in log_lines() if "is infinite" in line]
+    assert reported == ["The loss 'loss' is infinite at step 0."]
     assert 20 in steps_in(tmp_path)
 
 
-def test_values_that_are_infinite_from_the_beginning_are_saved(program, tf, tmp_path):
+def test_values_that_are_infinite_from_beginning_are_saved(program, tf, tmp_path):
     def spec(loss, **_):
         tf.get_variable("mask", [2], initializer=tf.constant_initializer(float("-inf")))
         return {}

@@ -18,14 +18,14 @@ def served(tf, path):
     return loaded, ask
 
 
-def test_a_trained_model_answers_by_both_its_names(program, tf, said, tmp_path):
+def test_a_trained_model_answers_by_both_its_names(program, tf, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=400, export_model=True)
 
     loaded, ask = served(tf, tmp_path / "1")
     assert set(loaded.signature_def) >= {"predict_object", "serving_default"}
     for name in ("predict_object", "serving_default"):
         assert ask(name, x=[0.0, 1.0])["guess"] == pytest.approx([1.0, 3.0], abs=0.1)
-    assert f"SavedModel written to: {tmp_path}/1/saved_model.pb" in said()
+    assert f"SavedModel written to: {tmp_path}/1/saved_model.pb" in log_lines()
 
 
 def test_the_layout_is_that_of_tf_serving(program, tmp_path):
@@ -39,7 +39,7 @@ def test_the_layout_is_that_of_tf_serving(program, tmp_path):
     }
 
 
-def test_the_batch_is_free_where_mox_makes_it_and_fixed_where_not(program, tf, tmp_path):
+def test_batch_size_of_export_follows_auto_batch(program, tf, tmp_path):
     program.run(log_dir=str(tmp_path / "free"), export_model=True)
     assert [each.shape.as_list() for each in program.inputs["EXPORT"]] == [[None], [None]]
 
@@ -62,7 +62,7 @@ def test_versions_count_on_from_the_largest(program, tmp_path):
 
 
 @pytest.mark.parametrize("version", [7, "model"])
-def test_a_version_may_be_a_number_or_a_name(program, mox, tmp_path, version):
+def test_version_may_be_number_or_name(program, mox, tmp_path, version):
     program.spec = lambda x, guess, **_: {
         "export_spec": mox.ExportSpec({"x": x}, {"guess": guess}, version=version)
     }
@@ -72,20 +72,20 @@ def test_a_version_may_be_a_number_or_a_name(program, mox, tmp_path, version):
     assert (tmp_path / str(version) / "saved_model.pb").exists()
 
 
-def test_a_version_that_exists_is_refused_before_the_training(program, mox, said, tmp_path):
+def test_version_that_exists_is_refused_before_training(program, mox, log_lines, tmp_path):
     program.spec = lambda x, guess, **_: {
         "export_spec": mox.ExportSpec({"x": x}, {"guess": guess}, version=1)
     }
     program.run(log_dir=str(tmp_path), export_model=True)
-    said()
+    log_lines()
 
     with pytest.raises(AssertionError, match=f"Export directory already exists.*{tmp_path}/1"):
         program.run(log_dir=str(tmp_path), export_model=True, max_number_of_steps=99)
 
-    assert not any("global step" in line for line in said())
+    assert not any("global step" in line for line in log_lines())
 
 
-def test_a_model_that_was_not_finished_is_written_anew(program, mox, tmp_path):
+def test_model_that_was_not_finished_is_written_anew(program, mox, tmp_path):
     (tmp_path / "1" / "variables").mkdir(parents=True)
     program.spec = lambda x, guess, **_: {
         "export_spec": mox.ExportSpec({"x": x}, {"guess": guess}, version=1)
@@ -126,13 +126,13 @@ def test_a_finished_training_still_exports(program, tmp_path):
     assert (tmp_path / "1" / "saved_model.pb").exists()
 
 
-def test_a_fault_of_the_export_is_told_before_the_training(program, said, tmp_path):
+def test_fault_of_export_is_reported_before_training(program, log_lines, tmp_path):
     program.spec = lambda mode, **_: {"export_spec": None} if mode == "EXPORT" else {}
 
     with pytest.raises(ValueError, match=r"model_fn returned no `export_spec`.*the mode is EXPORT"):
         program.run(log_dir=str(tmp_path), export_model=True)
 
-    assert not any("global step" in line for line in said())
+    assert not any("global step" in line for line in log_lines())
 
 
 def test_tensors_of_another_graph_are_named(program, mox, tf, tmp_path):

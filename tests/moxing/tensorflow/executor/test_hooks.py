@@ -19,7 +19,7 @@ def evaluating(program, kind, **more):
 
 
 @pytest.mark.parametrize(("samples", "steps"), [(1000, [31, 63, 95]), (640, [19, 39, 59, 79, 99])])
-def test_an_evaluation_comes_at_the_last_step_of_each_epoch(program, mox, said, samples, steps):
+def test_evaluation_comes_at_last_step_of_each_epoch(program, mox, log_lines, samples, steps):
     evaluating(
         program,
         mox.LogEvaluationMetricHook,
@@ -31,18 +31,18 @@ def test_an_evaluation_comes_at_the_last_step_of_each_epoch(program, mox, said, 
 
     program.run(inter_mode=mox.ModeKeys.EVAL, batch_size=32, max_number_of_steps=100)
 
-    assert validation_steps(said(), "[VALIDATION METRICS]") == steps
+    assert validation_steps(log_lines(), "[VALIDATION METRICS]") == steps
     assert program.modes == ["TRAIN", "EVAL"]
 
 
-def test_an_evaluation_line_comes_between_the_lines_of_the_training(program, mox, said):
+def test_evaluation_line_comes_between_lines_of_training(program, mox, log_lines):
     evaluating(program, mox.LogEvaluationMetricHook, samples_in_train=96)
 
     program.run(inter_mode="EVAL", max_number_of_steps=21)
 
     seen = [
         line.split("\t")[0]
-        for line in said()
+        for line in log_lines()
         if ("step: " in line and "global" in line) or "[V" in line
     ]
     assert [re.sub(r" loss.*", "", line) for line in seen] == [
@@ -53,17 +53,17 @@ def test_an_evaluation_line_comes_between_the_lines_of_the_training(program, mox
     ]
 
 
-def test_an_evaluation_uses_the_trained_values_and_its_own_data(program, mox, tf, said):
+def test_evaluation_uses_trained_values_and_its_own_data(program, mox, tf, log_lines):
     program.input_fn = lambda mode: (tf.constant(0.0), tf.constant(7.0 if mode == "EVAL" else 1.0))
     evaluating(program, mox.LogEvaluationMetricHook, samples_in_train=8 * 50)
 
     program.run(inter_mode="EVAL", max_number_of_steps=50)
 
-    (line,) = [line for line in said() if line.startswith("[VALIDATION METRICS]")]
+    (line,) = [line for line in log_lines() if line.startswith("[VALIDATION METRICS]")]
     assert line == "[VALIDATION METRICS] step: 49 loss: 36.000"
 
 
-def test_data_that_ends_begins_anew_for_the_next_evaluation(program, mox, said):
+def test_data_that_ends_begins_anew_for_next_evaluation(program, mox, log_lines):
     original = program.input_fn
 
     def input_fn(mode):
@@ -75,10 +75,10 @@ def test_data_that_ends_begins_anew_for_the_next_evaluation(program, mox, said):
 
     program.run(inter_mode="EVAL", max_number_of_steps=40)
 
-    assert validation_steps(said(), "[VALIDATION METRICS]") == [7, 15, 23, 31, 39]
+    assert validation_steps(log_lines(), "[VALIDATION METRICS]") == [7, 15, 23, 31, 39]
 
 
-def test_a_metric_that_stays_ends_the_training_after_patience(program, mox, tf, said, tmp_path):
+def test_constant_metric_ends_training_after_patience(program, mox, tf, log_lines, tmp_path):
     def hooks(**_):
         return [
             mox.EarlyStoppingHook(
@@ -97,7 +97,7 @@ def test_a_metric_that_stays_ends_the_training_after_patience(program, mox, tf, 
     program.hooks = hooks
     program.run(inter_mode="EVAL", batch_size=32, max_number_of_steps=10000, log_dir=str(tmp_path))
 
-    lines = said()
+    lines = log_lines()
     assert validation_steps(lines, "[EarlyStopping]") == [19, 39, 59, 79]
     assert lines[-1] == f"Saving checkpoints for 80 into {tmp_path}/model.ckpt."
 
@@ -113,15 +113,15 @@ def test_a_metric_that_stays_ends_the_training_after_patience(program, mox, tf, 
         ("auto", "accuracy", [0.5, 0.505, 0.508], [False, False, True]),
     ],
 )
-def test_better_is_read_from_the_name_of_the_metric(mode, name, values, stops):
-    from moxing.tensorflow.executor.plateau import Watch
+def test_better_is_read_from_name_of_metric(mode, name, values, stops):
+    from moxing.tensorflow.executor.hooks import PlateauDetector
 
-    watch = Watch(name, mode, min_delta=0.01, patience=2, baseline=None)
+    watch = PlateauDetector(name, mode, min_delta=0.01, patience=2, baseline=None)
 
     assert [watch.stalls(value) for value in values] == stops
 
 
-def test_a_plateau_lowers_the_rate_and_several_end_the_training(program, mox, tf, said, tmp_path):
+def test_plateau_lowers_rate_and_several_end_training(program, mox, tf, log_lines, tmp_path):
     def hooks(**_):
         return [
             mox.PlateauLREarlyStoppingHook(
@@ -139,8 +139,8 @@ def test_a_plateau_lowers_the_rate_and_several_end_the_training(program, mox, tf
     program.hooks = hooks
     program.run(inter_mode="EVAL", max_number_of_steps=50, log_dir=str(tmp_path))
 
-    told = [line for line in said() if line.startswith("[Plateau") and "rate" in line]
-    assert told == [
+    reported = [line for line in log_lines() if line.startswith("[Plateau") and "rate" in line]
+    assert reported == [
         "[PlateauLREarlyStopping] plateau 1: learning rate 0.3 -> 0.15",
         "[PlateauLREarlyStopping] plateau 2: learning rate 0.15 -> 0.075",
     ]
@@ -157,7 +157,7 @@ def test_a_hook_that_evaluates_needs_the_other_mode(program, mox):
 
 
 @pytest.mark.parametrize(("only", "other"), [("TRAIN", "EVAL"), ("EVAL", "TRAIN")])
-def test_a_hook_that_evaluates_is_needed_in_both_modes(program, mox, only, other):
+def test_hook_that_evaluates_is_needed_in_both_modes(program, mox, only, other):
     def hooks(loss, mode, **_):
         return [mox.LogEvaluationMetricHook({"loss": loss}, 8, 64, 8)] if mode == only else []
 
@@ -167,18 +167,18 @@ def test_a_hook_that_evaluates_is_needed_in_both_modes(program, mox, only, other
         program.run(inter_mode="EVAL")
 
 
-def test_a_metric_that_is_not_watched_is_told_with_those_that_are(mox, tf):
+def test_unknown_metric_error_lists_the_metrics(mox, tf):
     with pytest.raises(ValueError, match=r"monitor='acc' is not in monitor_info. It has 'loss'"):
         mox.EarlyStoppingHook({"loss": tf.constant(1.0)}, "acc", 8, 64, 8)
 
 
-def test_counts_of_nothing_are_told(mox, tf):
+def test_counts_of_nothing_are_reported(mox, tf):
     with pytest.raises(ValueError, match="greater than 0, got batch_size=0, samples_in_eval=-1"):
         mox.LogEvaluationMetricHook({"loss": tf.constant(1.0)}, 0, 64, -1)
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ({"batch_size": "8"}, r"greater than 0, got batch_size='8'"),
         ({"patience": "3"}, r"0 or more, got patience='3'"),
@@ -188,15 +188,15 @@ def test_counts_of_nothing_are_told(mox, tf):
         ({"max_plateaus": 0}, r"1 or more, got max_plateaus=0"),
     ],
 )
-def test_what_is_no_such_number_is_told_when_the_hook_is_made(mox, tf, given, told):
+def test_invalid_number_is_reported_by_hook_constructor(mox, tf, given, reported):
     usual = {"batch_size": 8, "samples_in_train": 64, "samples_in_eval": 8}
 
-    with pytest.raises(ValueError, match=f"PlateauLREarlyStoppingHook: must be {told}"):
+    with pytest.raises(ValueError, match=f"PlateauLREarlyStoppingHook: must be {reported}"):
         mox.PlateauLREarlyStoppingHook({"loss": tf.constant(1.0)}, "loss", **{**usual, **given})
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "reported"),
     [
         (lambda tf: tf.zeros([8, 1]), r"must be a tensor of rank 0, got shape \(8, 1\)"),
         (lambda tf: 0.5, r"must be a tensor of rank 0, got float"),
@@ -204,12 +204,12 @@ def test_what_is_no_such_number_is_told_when_the_hook_is_made(mox, tf, given, to
     ],
     ids=["a batch", "no tensor", "text"],
 )
-def test_what_cannot_be_evaluated_is_told_before_the_training(mox, tf, value, told):
-    with pytest.raises(ValueError, match=rf"monitor_info\['loss'\] {told}"):
+def test_what_cannot_be_evaluated_is_reported_before_training(mox, tf, value, reported):
+    with pytest.raises(ValueError, match=rf"monitor_info\['loss'\] {reported}"):
         mox.LogEvaluationMetricHook({"loss": value(tf)}, 8, 64, 8)
 
 
-def test_a_placeholder_that_nothing_feeds_is_told_with_its_cure(program, tf):
+def test_placeholder_that_nothing_feeds_is_reported_with_hint(program, tf):
     def spec(loss, **_):
         return {"loss": loss + tf.placeholder(tf.float32, [], "target")}
 
@@ -219,7 +219,7 @@ def test_a_placeholder_that_nothing_feeds_is_told_with_its_cure(program, tf):
         program.run()
 
 
-def test_a_placeholder_is_fed_in_every_step(program, mox, tf, said):
+def test_a_placeholder_is_fed_in_every_step(program, mox, tf, log_lines):
     from moxing.tensorflow.executor.hooks import FeedSessionRunHook
 
     def model_fn(inputs, mode):
@@ -230,7 +230,9 @@ def test_a_placeholder_is_fed_in_every_step(program, mox, tf, said):
 
     program.run(model_fn=model_fn, max_number_of_steps=11)
 
-    assert [line.split("\t")[-1] for line in said() if "global step" in line] == ["fed: 3.500"] * 2
+    assert [line.split("\t")[-1] for line in log_lines() if "global step" in line] == [
+        "fed: 3.500"
+    ] * 2
 
 
 def test_a_value_to_feed_may_be_a_function(mox, tf):
@@ -304,7 +306,7 @@ def test_a_hook_may_ask_for_the_end(program, tf, tmp_path, mox):
     assert steps_in(tmp_path) == [0, 1]
 
 
-def test_missing_answers_of_a_hook_are_named_before_the_run(program, mox):
+def test_missing_answers_of_hook_are_named_before_run(program, mox):
     class Half(mox.AggregativeSessionRunHook):
         def support_aggregation(self):
             return False

@@ -67,7 +67,7 @@ def test_the_values_are_bit_equal(program, mox, tf, calls, monkeypatch, tmp_path
         np.testing.assert_array_equal(fused[name], single[name], err_msg=name)
 
 
-def test_lines_and_curves_are_the_same(program, mox, tf, said, monkeypatch, tmp_path):
+def test_lines_and_curves_are_the_same(program, mox, tf, log_lines, monkeypatch, tmp_path):
     given = {
         "model_fn": network(mox, tf),
         "optimizer_fn": mox.get_optimizer_fn("sgd", learning_rate=0.01),
@@ -75,10 +75,10 @@ def test_lines_and_curves_are_the_same(program, mox, tf, said, monkeypatch, tmp_
         "save_summary_steps": 15,
     }
     program.run(**given, log_dir=str(tmp_path / "many"))
-    many = [line.split("\t")[::2] for line in said() if "global step" in line]
+    many = [line.split("\t")[::2] for line in log_lines() if "global step" in line]
     monkeypatch.setattr("moxing.tensorflow.executor.training_run.many_steps", lambda *given: None)
     program.run(**given, log_dir=str(tmp_path / "single"))
-    single = [line.split("\t")[::2] for line in said() if "global step" in line]
+    single = [line.split("\t")[::2] for line in log_lines() if "global step" in line]
 
     assert many == single
     assert curve(tf, tmp_path / "many") == curve(tf, tmp_path / "single")
@@ -95,19 +95,19 @@ def curve(tf, log_dir):
     ]
 
 
-def test_a_training_ends_with_its_data(program, mox, tf, said, tmp_path):
+def test_a_training_ends_with_its_data(program, mox, tf, log_lines, tmp_path):
     program.epochs = 3
 
     program.run(log_dir=str(tmp_path), max_number_of_steps=10**9, log_every_n_steps=4)
 
     assert values_in(tf, tmp_path)["global_step"] == 3 * 64 / 8
-    lines = said()
+    lines = log_lines()
     shown = [line.split("(")[0] for line in lines if "global step" in line]
     assert shown == [f"step: {step}" for step in range(0, 24, 4)]
     assert "The data ends after step 23." in lines
 
 
-def test_data_that_ends_in_the_first_call_of_many_has_been_trained_with(program, mox, tf, tmp_path):
+def test_data_ending_in_first_call_is_used(program, mox, tf, tmp_path):
     program.epochs = 1
 
     program.run(log_dir=str(tmp_path), max_number_of_steps=10**9, log_every_n_steps=0)
@@ -115,10 +115,10 @@ def test_data_that_ends_in_the_first_call_of_many_has_been_trained_with(program,
     assert values_in(tf, tmp_path)["global_step"] == 64 / 8
 
 
-def test_every_step_of_a_call_has_its_line(program, mox, tf, said, calls):
+def test_every_step_of_a_call_has_its_line(program, mox, tf, log_lines, calls):
     program.run(max_number_of_steps=10, log_every_n_steps=1)
 
-    shown = [line.split("(")[0] for line in said() if "global step" in line]
+    shown = [line.split("(")[0] for line in log_lines() if "global step" in line]
     assert len(calls) == 1
     assert shown == [f"step: {step}" for step in range(10)]
 
@@ -131,16 +131,14 @@ def test_a_hook_of_the_user_makes_steps_single(program, mox, tf, calls):
     assert len(calls) == 30
 
 
-def test_xla_is_taken_where_it_is_asked_for_and_kept_where_the_run_goes_on(
-    program, mox, tf, monkeypatch, tmp_path
-):
+def test_xla_choice_is_kept_by_resumed_run(program, mox, tf, monkeypatch, tmp_path):
     given = {
         "model_fn": network(mox, tf),
         "optimizer_fn": mox.get_optimizer_fn("momentum", learning_rate=0.01),
     }
     program.run(**given, log_dir=str(tmp_path / "plain"), max_number_of_steps=45)
     monkeypatch.setenv("DANLU_XLA", "1")
-    monkeypatch.setattr("danlu_runtime.fused.trial._CLEARLY", 0.0)  # however slow it is
+    monkeypatch.setattr("danlu_runtime.fused.refusals._CLEARLY", 0.0)  # however slow it is
     program.run(**given, log_dir=str(tmp_path / "xla"), max_number_of_steps=45)
 
     plain, compiled = (values_in(tf, tmp_path / name) for name in ("plain", "xla"))
@@ -153,23 +151,27 @@ def test_xla_is_taken_where_it_is_asked_for_and_kept_where_the_run_goes_on(
     assert json.loads((tmp_path / "xla" / "danlu-steps.json").read_text()) == {"xla": True}
 
 
-def test_xla_that_cannot_be_is_told_and_left_out(program, tf, monkeypatch, said, tmp_path):
+def test_xla_that_is_impossible_is_reported_and_left_out(
+    program, tf, monkeypatch, log_lines, tmp_path
+):
     monkeypatch.setenv("DANLU_XLA", "1")
     program.hooks = lambda **_: [tf.train.SessionRunHook()]
 
     program.run(log_dir=str(tmp_path))
 
-    assert "XLA is left out: SessionRunHook sees every step." in said()
+    assert "XLA is left out: SessionRunHook sees every step." in log_lines()
     assert json.loads((tmp_path / "danlu-steps.json").read_text()) == {"xla": False}
 
 
-def test_xla_that_is_slower_is_told_and_left_out(program, mox, tf, monkeypatch, said, tmp_path):
+def test_xla_that_is_slower_is_reported_and_left_out(
+    program, mox, tf, monkeypatch, log_lines, tmp_path
+):
     monkeypatch.setenv("DANLU_XLA", "1")
-    monkeypatch.setattr("danlu_runtime.fused.trial._CLEARLY", 1e9)  # whatever was measured
+    monkeypatch.setattr("danlu_runtime.fused.refusals._CLEARLY", 1e9)  # whatever was measured
 
     program.run(log_dir=str(tmp_path), max_number_of_steps=100)
 
-    lines = said()
+    lines = log_lines()
     assert any(line.startswith("XLA is left out: a step takes ") for line in lines)
     assert [line for line in lines if line.startswith("step: 90(global step: 90)")]
     assert json.loads((tmp_path / "danlu-steps.json").read_text()) == {"xla": False}
@@ -177,7 +179,7 @@ def test_xla_that_is_slower_is_told_and_left_out(program, mox, tf, monkeypatch, 
 
 
 def test_the_choice_is_kept_where_the_checkpoints_are(tf, monkeypatch, tmp_path):
-    from danlu_runtime.fused import choice
+    from danlu_runtime.fused import refusals as choice
 
     monkeypatch.chdir(tmp_path)
     choice.keep("obs://models/line", True)

@@ -37,7 +37,7 @@ def test_outputs_come_every_so_many_steps_in_their_order(program, tf, tmp_path):
     assert given == [[0, 8], [16, 24]]
 
 
-def test_what_is_left_at_the_end_is_given_too(program, tf, tmp_path):
+def test_what_is_left_at_end_is_given_too(program, tf, tmp_path):
     trained(program, tf, tmp_path)
     given = []
 

@@ -1,19 +1,19 @@
-"""What mox.run is given: every fault is told before anything is built."""
+"""What mox.run is given: every fault is reported before anything is built."""
 
 import pytest
 
 
-def test_every_fault_is_told_at_once(mox):
+def test_every_fault_is_reported_at_once(mox):
     with pytest.raises(ValueError, match=r"mox\.run needs input_fn") as caught:
         mox.run(run_mode="TRAINING", export_model="ONNX", output_every_n_steps=3)
 
-    said = str(caught.value)
-    assert "mox.run needs model_fn" in said
-    assert "run_mode must be one of mox.ModeKeys.TRAIN" in said
-    assert "got 'TRAINING'" in said
-    assert "export_model must be mox.ExportKeys.TF_SERVING or False, got 'ONNX'" in said
-    assert "output_every_n_steps=3 needs output_fn" in said
-    assert "max_number_of_steps must be 1 or more" in said
+    message = str(caught.value)
+    assert "mox.run needs model_fn" in message
+    assert "run_mode must be one of mox.ModeKeys.TRAIN" in message
+    assert "got 'TRAINING'" in message
+    assert "export_model must be mox.ExportKeys.TF_SERVING or False, got 'ONNX'" in message
+    assert "output_every_n_steps=3 needs output_fn" in message
+    assert "max_number_of_steps must be 1 or more" in message
 
 
 def test_export_is_no_mode_of_a_run(mox, program):
@@ -22,13 +22,13 @@ def test_export_is_no_mode_of_a_run(mox, program):
 
 
 @pytest.mark.parametrize("word", ["train", "TRAIN", "Train"])
-def test_modes_may_be_the_words_of_the_scripts_own_flags(program, word):
+def test_modes_may_be_words_of_scripts_own_flags(program, word):
     program.run(word, max_number_of_steps=1)
 
     assert program.modes == ["TRAIN"]
 
 
-def test_older_scripts_say_evaluation(program, tmp_path):
+def test_old_mode_name_evaluation_is_accepted(program, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=1)
 
     program.run("evaluation", log_dir=str(tmp_path), max_number_of_steps=1)
@@ -36,7 +36,7 @@ def test_older_scripts_say_evaluation(program, tmp_path):
     assert program.modes[-1] == "EVAL"
 
 
-def test_a_training_needs_an_optimizer_and_an_evaluation_does_not(program, tmp_path):
+def test_training_needs_optimizer_and_evaluation_does_not(program, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=1)
     program.run("EVAL", log_dir=str(tmp_path), max_number_of_steps=1, optimizer_fn=None)
 
@@ -44,7 +44,7 @@ def test_a_training_needs_an_optimizer_and_an_evaluation_does_not(program, tmp_p
         program.run(optimizer_fn=None)
 
 
-def test_an_optimizer_instead_of_a_function_is_told_with_its_cure(program, tf):
+def test_optimizer_instead_of_function_is_reported_with_hint(program, tf):
     optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
 
     with pytest.raises(TypeError, match="'MomentumOptimizer' object is not callable") as caught:
@@ -53,27 +53,27 @@ def test_an_optimizer_instead_of_a_function_is_told_with_its_cure(program, tf):
     assert "lambda: MomentumOptimizer(…)" in str(caught.value)
 
 
-def test_the_name_of_an_optimizer_is_told_with_its_cure(program):
+def test_name_of_optimizer_is_reported_with_hint(program):
     with pytest.raises(TypeError, match=r"Write mox\.get_optimizer_fn\('adam', learning_rate"):
         program.run(optimizer_fn="adam")
 
 
-def test_a_function_that_returns_a_function_is_told_to_call_it(program, mox):
+def test_error_for_uncalled_function_names_the_call(program, mox):
     with pytest.raises(TypeError, match=r"got function\. Call that function too"):
         program.run(optimizer_fn=lambda: mox.get_optimizer_fn("sgd", 0.1))
 
 
-def test_an_optimizer_of_another_kind_is_told_with_its_cure(program, tf):
+def test_optimizer_of_another_kind_is_reported_with_hint(program, tf):
     with pytest.raises(TypeError, match=r"of tf\.train, got SGD\. Write lambda: tf\.train\."):
         program.run(optimizer_fn=lambda: tf.keras.optimizers.SGD(0.1))
 
 
-def test_an_optimizer_fn_without_return_is_told(program):
+def test_an_optimizer_fn_without_return_is_reported(program):
     with pytest.raises(TypeError, match=r"got NoneType\. Is a `return` missing"):
         program.run(optimizer_fn=lambda: None)
 
 
-def test_auto_batch_without_a_batch_size_is_told(program):
+def test_auto_batch_without_a_batch_size_is_reported(program):
     with pytest.raises(ValueError, match="auto_batch=True needs batch_size"):
         program.run(batch_size=None, auto_batch=True)
 
@@ -101,7 +101,7 @@ def test_an_export_needs_a_place(program):
         program.run(export_model=True)
 
 
-def test_the_function_nobody_knows_is_refused(program):
+def test_unknown_function_is_refused(program):
     with pytest.raises(NotImplementedError, match="fetch_strategy_fn is not there"):
         program.run(fetch_strategy_fn=lambda: None)
 
@@ -149,7 +149,7 @@ def test_a_name_moxing_does_not_have_is_tensorflows(mox, tf):
     assert mox.data is tf.data
 
 
-def test_a_flag_cannot_be_set_while_the_model_is_built(program, mox):
+def test_flag_cannot_be_set_while_model_is_built(program, mox):
     def late(inputs, mode):
         mox.set_flag("num_gpus", 2)
 
@@ -157,7 +157,7 @@ def test_a_flag_cannot_be_set_while_the_model_is_built(program, mox):
         program.run(model_fn=late)
 
 
-def test_the_users_own_graph_and_seed_are_left_alone(program, tf):
+def test_users_own_graph_and_seed_are_left_alone(program, tf):
     tf.set_random_seed(7)
     before = tf.constant(1.0)
 
@@ -167,7 +167,7 @@ def test_the_users_own_graph_and_seed_are_left_alone(program, tf):
     assert len(before.graph.get_operations()) == 1
 
 
-def test_a_learning_rate_made_before_the_run_is_told_with_its_cure(program, tf):
+def test_learning_rate_made_before_run_is_reported_with_hint(program, tf):
     rate = tf.train.exponential_decay(0.1, tf.train.get_or_create_global_step(), 10, 0.9)
 
     with pytest.raises(
@@ -176,7 +176,7 @@ def test_a_learning_rate_made_before_the_run_is_told_with_its_cure(program, tf):
         program.run(optimizer_fn=lambda: tf.train.AdamOptimizer(rate))
 
 
-def test_a_tensor_of_the_users_own_graph_in_a_model_is_told_with_the_users_line(program, tf):
+def test_foreign_tensor_is_reported_with_user_line(program, tf):
     outside = tf.constant(2.0, name="outside")
     program.spec = lambda loss, **_: {"loss": outside * loss}
 
@@ -187,7 +187,7 @@ def test_a_tensor_of_the_users_own_graph_in_a_model_is_told_with_the_users_line(
 
 
 @pytest.mark.parametrize("registered", [False, True])
-def test_an_iterator_with_two_initializers_says_which_to_register(program, tf, registered):
+def test_iterator_with_two_initializers_reports_which_to_register(program, tf, registered):
     def input_fn(mode):
         data = tf.data.Dataset.from_tensors((0.5, 2.0)).repeat()
         iterator = tf.data.Iterator.from_structure(data.output_types, data.output_shapes)

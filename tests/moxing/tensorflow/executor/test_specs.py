@@ -3,7 +3,7 @@
 import pytest
 
 
-def test_something_else_than_a_model_spec_is_told(program):
+def test_something_else_than_a_model_spec_is_reported(program):
     with pytest.raises(TypeError, match=r"must return a mox\.ModelSpec, got tuple in mode"):
         program.run(model_fn=lambda inputs, mode: (1, 2))
 
@@ -26,7 +26,13 @@ def test_a_number_that_is_none_is_named(program):
         program.run()
 
 
-def test_what_has_no_names_is_told(mox, tf):
+@pytest.mark.parametrize("given", [3, [3], [["a", 3]], {"a": 1}])
+def test_scopes_that_are_no_names_are_refused(mox, given):
+    with pytest.raises(TypeError, match=r"var_scopes=…\) must be a list of scope names"):
+        mox.ModelSpec(var_scope=given)
+
+
+def test_what_has_no_names_is_reported(mox, tf):
     with pytest.raises(TypeError) as raised:
         mox.ModelSpec(log_info=tf.constant(1.0), output_info=[tf.constant(1.0)])
 
@@ -36,7 +42,7 @@ def test_what_has_no_names_is_told(mox, tf):
     ]
 
 
-def test_a_loss_of_whole_numbers_and_a_text_in_the_log_are_told_at_once(program, tf):
+def test_integer_loss_and_log_text_are_reported(program, tf):
     program.spec = lambda **_: {"loss": tf.constant(1), "log_info": {"name": tf.constant("x")}}
 
     with pytest.raises(ValueError, match="loss must be") as raised:
@@ -49,12 +55,12 @@ def test_a_loss_of_whole_numbers_and_a_text_in_the_log_are_told_at_once(program,
 
 
 @pytest.mark.parametrize("version", [-2, 1.5, True, None, "a/b", "..", "eval"])
-def test_what_is_no_version_of_a_model_is_told(mox, tf, version):
+def test_what_is_no_version_of_model_is_reported(mox, tf, version):
     with pytest.raises(ValueError, match="must be a number, or the name of a directory, got"):
         mox.ExportSpec({"x": tf.constant(1)}, {"y": tf.constant(1)}, version=version)
 
 
-def test_the_inputs_of_a_model_are_a_plain_list_even_of_one(program, tf):
+def test_inputs_of_model_are_plain_list_even_of_one(program, tf):
     seen = []
 
     def model_fn(inputs, mode):

@@ -1,6 +1,7 @@
 """What TensorBoard draws of a run."""
 
 import json
+import warnings
 
 import pytest
 
@@ -15,7 +16,7 @@ def drawn(tf, log_dir):
     ]
 
 
-def test_log_info_and_the_rate_are_curves_under_their_own_names(program, tf, tmp_path):
+def test_log_info_and_rate_are_curves_under_their_own_names(program, tf, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=25, save_summary_steps=10)
 
     found = drawn(tf, tmp_path)
@@ -27,10 +28,10 @@ def test_log_info_and_the_rate_are_curves_under_their_own_names(program, tf, tmp
     }
 
 
-def test_steps_per_second_are_printed_and_drawn(program, tf, said, tmp_path):
+def test_steps_per_second_are_printed_and_drawn(program, tf, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=250)
 
-    assert sum(line.startswith("global_step/sec: ") for line in said()) == 2
+    assert sum(line.startswith("global_step/sec: ") for line in log_lines()) == 2
     assert [step for step, tag, _ in drawn(tf, tmp_path) if tag == "global_step/sec"] == [100, 200]
 
 
@@ -45,6 +46,22 @@ def test_summaries_of_the_model_are_drawn_too(program, tf, tmp_path):
     program.run(model_fn=model_fn, log_dir=str(tmp_path), max_number_of_steps=1)
 
     assert {tag for _, tag, _ in drawn(tf, tmp_path)} == {"mine", "loss", "learning_rate"}
+
+
+def test_images_of_model_are_written_every_so_many_steps(program, tf, tmp_path):
+    """MoXing manual, section 4.2: the pictures a generator makes."""
+    original = program.model_fn
+
+    def model_fn(inputs, mode):
+        tf.summary.image("G_z", tf.zeros([4, 2, 2, 1]), max_outputs=2)
+        return original(inputs, mode)
+
+    program.run(
+        model_fn=model_fn, log_dir=str(tmp_path), max_number_of_steps=5, save_summary_steps=3
+    )
+
+    found = [(step, tag) for step, tag, _ in drawn(tf, tmp_path) if "G_z" in tag]
+    assert found == [(step, f"G_z/image/{n}") for step in (0, 3) for n in (0, 1)]
 
 
 def test_without_a_period_nothing_is_drawn(program, tf, tmp_path):
@@ -66,7 +83,21 @@ def test_evaluations_are_a_curve_of_their_own(program, mox, tf, tmp_path):
     ]
 
 
-def test_the_labels_of_the_data_are_written_beside_the_model(program, mox, tf, tmp_path):
+def test_event_writers_are_not_used_after_close(program, mox, tf, tmp_path):
+    program.hooks = lambda loss, **_: [mox.LogEvaluationMetricHook({"loss": loss}, 8, 64, 8)]
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        program.run(
+            inter_mode="EVAL", log_dir=str(tmp_path), max_number_of_steps=25, save_summary_steps=10
+        )
+        program.run("EVAL", log_dir=str(tmp_path))
+
+    assert [str(each.message) for each in caught if "FileWriter" in str(each.message)] == []
+    assert [step for step, tag, _ in drawn(tf, tmp_path) if tag == "loss"] == [0, 10, 20]
+
+
+def test_labels_of_data_are_written_beside_model(program, mox, tf, tmp_path):
     from PIL import Image
 
     for name in ("daisy", "rose"):
@@ -85,7 +116,7 @@ def test_the_labels_of_the_data_are_written_beside_the_model(program, mox, tf, t
         assert json.loads((folder / "labels.json").read_text()) == {"0": "daisy", "1": "rose"}
 
 
-def test_an_evaluation_of_shuffled_data_is_told(program, mox, tf, said, tmp_path):
+def test_an_evaluation_of_shuffled_data_is_reported(program, mox, tf, log_lines, tmp_path):
     from PIL import Image
 
     (tmp_path / "data" / "only").mkdir(parents=True)
@@ -98,10 +129,10 @@ def test_an_evaluation_of_shuffled_data_is_told(program, mox, tf, said, tmp_path
 
     given = {"input_fn": input_fn, "log_dir": str(tmp_path / "log"), "max_number_of_steps": 1}
     program.run(**given)
-    said()
+    log_lines()
     program.run("EVAL", **given)
 
-    assert sum("shuffles its data" in line for line in said()) == 1
+    assert sum("shuffles its data" in line for line in log_lines()) == 1
 
 
 def _writer(tf, tmp_path, now):
@@ -110,7 +141,7 @@ def _writer(tf, tmp_path, now):
     return Writer(str(tmp_path), clock=lambda: now[0])
 
 
-def test_points_of_short_steps_are_shown_together_a_second_later(tf, tmp_path):
+def test_points_of_short_steps_are_shown_together_second_later(tf, tmp_path):
     now = [100.0]
     writer = _writer(tf, tmp_path, now)
     writer.numbers(1, {"loss": 0.5})
@@ -127,9 +158,9 @@ def test_points_of_short_steps_are_shown_together_a_second_later(tf, tmp_path):
     assert [step for step, *_ in drawn(tf, tmp_path)] == [1, 2]
 
 
-def test_points_are_shown_before_the_checkpoint_of_their_step(tf, tmp_path):
-    from moxing.tensorflow.executor.parts import Moment
-    from moxing.tensorflow.executor.saving import Saving
+def test_points_are_shown_before_checkpoint_of_their_step(tf, tmp_path):
+    from moxing.tensorflow.executor.loop import StepState
+    from moxing.tensorflow.executor.training_run import Saving
 
     now, seen = [100.0], []
 
@@ -141,7 +172,7 @@ def test_points_are_shown_before_the_checkpoint_of_their_step(tf, tmp_path):
     writer.show()
     saving = Saving(Saver(), str(tmp_path), 10, None, before=writer.show)
     writer.numbers(9, {"loss": 0.5})
-    saving.after(Moment(None, 9, 10))
+    saving.after(StepState(None, 9, 10))
 
     assert seen == [[9]]
 

@@ -16,7 +16,7 @@ from moxing.tensorflow.nets.zoo import NETWORKS
 HERE = Path(__file__).parent
 PAGES = {"en": "networks.md", "zh": "networks.zh-CN.md"}
 FOLDER = HERE.parents[3] / "docs/reference"
-UNPUBLISHED = {"en": "never published: refused", "zh": "从未公开：拒绝"}
+NOT_BUILT = {"en": "not built: refused", "zh": "未实现：拒绝"}
 
 
 def classes(name: str) -> int:
@@ -65,7 +65,7 @@ def public() -> dict[str, tuple[int, int, str]]:
 def rows(lang: str, counts: Mapping[str, int]) -> list[str]:
     return [
         f"| `{name}` | {network.size} | {network.preprocessing} | {network.labels_offset} | "
-        f"{f'{counts[name]:,}' if network.builder else UNPUBLISHED[lang]} | `{network.logits}` |"
+        f"{f'{counts[name]:,}' if network.builder else NOT_BUILT[lang]} | `{network.logits}` |"
         for name, network in sorted(NETWORKS.items())
     ]
 

@@ -4,12 +4,13 @@ import pytest
 
 
 def moving_mean_after_a_step(tf, follow):
-    from moxing.tensorflow.nets.batch_norm import BatchNorm, batch_norm
-    from moxing.tensorflow.nets.way import Way
+    from moxing.tensorflow.nets.layers import BatchNorm, BuildOptions, batch_norm
 
     with tf.Graph().as_default(), tf.Session() as session:
         pictures = tf.constant([2.0, 4.0], shape=[2, 1, 1, 1])
-        batch_norm(pictures, Way(is_training=True, fused=True, follow=follow), BatchNorm(0.9))
+        batch_norm(
+            pictures, BuildOptions(is_training=True, fused=True, follow=follow), BatchNorm(0.9)
+        )
         session.run(tf.global_variables_initializer())
         session.run(tf.get_collection(tf.GraphKeys.UPDATE_OPS))
         (mean,) = (v for v in tf.global_variables() if v.op.name.endswith("moving_mean"))
@@ -31,7 +32,7 @@ def test_the_share_falls_with_the_steps(tf, step, share):
         assert session.run(found) == pytest.approx(share)
 
 
-def test_only_a_network_that_was_asked_to_warms_up(tf):
+def test_only_network_that_was_asked_to_warms_up(tf):
     import moxing.tensorflow as mox
 
     for asked in (True, False):

@@ -7,8 +7,8 @@ from moxing.tensorflow.nets import get_model_fn
 
 
 def small_nasnet(tf, **given):
+    from moxing.tensorflow.nets.layers import BuildOptions
     from moxing.tensorflow.nets.nasnet import nasnet
-    from moxing.tensorflow.nets.way import Way
 
     chosen = {
         "stem": "imagenet",
@@ -23,7 +23,7 @@ def small_nasnet(tf, **given):
     is_training = given.pop("is_training", True)
     data_format = given.pop("data_format", "NHWC")
     shape = [2, 64, 64, 3] if data_format == "NHWC" else [2, 3, 64, 64]
-    way = Way(is_training=is_training, data_format=data_format, fused=True)
+    way = BuildOptions(is_training=is_training, data_format=data_format, fused=True)
     return nasnet(way, tf.ones(shape), 5, **{**chosen, **given})
 
 
@@ -41,7 +41,7 @@ def test_cells_halve_the_picture_and_double_their_depth(tf, progressive, data_fo
     assert logits.shape.as_list() == [2, 5]
 
 
-def test_paths_are_dropped_by_the_global_step_in_training_only(tf):
+def test_paths_are_dropped_by_global_step_in_training_only(tf):
     small_nasnet(tf, drop_path_keep_prob=0.5)
     assert tf.train.get_global_step() is not None
 
@@ -51,7 +51,7 @@ def test_paths_are_dropped_by_the_global_step_in_training_only(tf):
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_inception_3_has_a_second_classifier_unless_asked_otherwise(tf, asked):
+def test_inception_3_has_second_classifier_unless_asked_otherwise(tf, asked):
     network = get_model_fn("inception_v3", "EVAL", 7, create_aux_logits=asked)
 
     _, end_points = network(tf.zeros([1, 299, 299, 3]))
@@ -86,7 +86,7 @@ def test_large_pictures_give_the_mean_of_several_answers(tf, name):
     assert end_points["global_pool"].shape.as_list() == [1, 1, 1, 4096]
 
 
-def test_pictures_that_are_too_small_are_refused_in_a_sentence(tf):
+def test_pictures_that_are_too_small_are_refused_in_sentence(tf):
     sentence = (
         r"Pictures of 32x32 are too small for the network vgg_16: it is made for 224x224\. "
         r"Give mox\.get_data_augmentation_fn output_height=224, output_width=224\."
@@ -95,16 +95,15 @@ def test_pictures_that_are_too_small_are_refused_in_a_sentence(tf):
         get_model_fn("vgg_16", "TRAIN", 10)(tf.zeros([1, 32, 32, 3]))
 
 
-def test_a_network_whose_variables_depend_on_the_size_must_know_it(tf):
+def test_network_whose_variables_depend_on_size_must_know_it(tf):
     with pytest.raises(ValueError, match="takes pictures whose height and width are known"):
         get_model_fn("lenet", "TRAIN", 10)(tf.placeholder(tf.float32, [None, None, None, 1]))
 
 
 def test_the_two_forms_of_resnext_compute_the_same(tf):
-    from moxing.tensorflow.nets.layers import Layers, Style
-    from moxing.tensorflow.nets.way import Way
+    from moxing.tensorflow.nets.layers import BuildOptions, Layers, Style
 
-    layers = Layers(Way(is_training=False), Style())
+    layers = Layers(BuildOptions(is_training=False), Style())
     images = tf.constant(np.random.RandomState(0).rand(1, 6, 6, 8).astype(np.float32))
     joined = layers.conv_groups(images, 16, 3, 2, scope="c", groups=4, apart=False)
     apart = layers.conv_groups(images, 16, 3, 2, scope="b", groups=4, apart=True)
@@ -120,12 +119,37 @@ def test_the_two_forms_of_resnext_compute_the_same(tf):
         one, other = session.run([joined, apart])
 
     assert one.shape == (1, 3, 3, 16)
-    np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_groups_of_channels_are_convolved_alike_with_and_without_kernel(tf, data_format):
+    from moxing.tensorflow.nets import layers as grouped
+    from moxing.tensorflow.nets.layers import BuildOptions
+
+    way = BuildOptions(is_training=False, data_format=data_format)
+    generator = np.random.RandomState(0)
+    images = generator.rand(2, 6, 6, 8)
+    weights = tf.constant(generator.rand(3, 3, 2, 16))
+    net = tf.constant(images if data_format == "NHWC" else images.transpose(0, 3, 1, 2))
+
+    ours = grouped.convolve(net, weights, way, 2, "VALID")
+    one_by_one = [
+        tf.nn.conv2d(images[..., 2 * n : 2 * n + 2], weights[..., 4 * n : 4 * n + 4], 2, "VALID")
+        for n in range(4)
+    ]
+
+    with tf.Session() as session:
+        found, expected = session.run([ours, tf.concat(one_by_one, 3)])
+    if data_format == "NCHW":
+        found = found.transpose(0, 2, 3, 1)
+    assert ours.shape.as_list() == ([2, 2, 2, 16] if data_format == "NHWC" else [2, 16, 2, 2])
+    np.testing.assert_allclose(found, expected)
 
 
 def test_half_precision_keeps_its_variables_in_float32(tf):
     """MoXing manual, section 4.8."""
-    from moxing.tensorflow.executor.forced_types import var_scope
+    from moxing.tensorflow.executor.precision import var_scope
 
     images = tf.cast(tf.ones([2, 32, 32, 3]), tf.float16)
     network = get_model_fn("resnet_v1_20", "TRAIN", 10, 1e-4, batch_norm_fused=True)

@@ -1,4 +1,4 @@
-"""Every network of the zoo: the variables of the public ones, and what the page says of it."""
+"""Every network of the zoo: the variables of the public ones, and its row on the page."""
 
 import importlib.util
 import re
@@ -39,7 +39,7 @@ PUBLISHED = {
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", BUILT)
-def test_a_network_has_the_variables_of_the_public_one(tf, name):
+def test_network_has_variables_of_public_one(tf, name):
     logits, _ = table.build(name)
 
     assert logits.shape.as_list() == [2, table.classes(name)]

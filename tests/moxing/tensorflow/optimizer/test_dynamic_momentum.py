@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 
-def make(name, rate, **options):
+def make(name, rate, *more, **options):
     from moxing.tensorflow.optimizer.dynamic_momentum import DyMomentumOptimizer
     from moxing.tensorflow.optimizer.dynamic_momentumw import DyMomentumWOptimizer
 
     kind = {"dymomentum": DyMomentumOptimizer, "dymomentumw": DyMomentumWOptimizer}[name]
-    return kind(rate, 6.0, 1.0, max_mom=0.98, min_mom=0.85, **options)
+    return kind(rate, 6.0, 1.0, 0.98, 0.85, *more, **options)
 
 
 @pytest.mark.parametrize("name", ["dymomentum", "dymomentumw"])
@@ -28,6 +28,13 @@ def test_momentum_is_low_where_the_rate_is_high(tf, name):
     np.testing.assert_allclose(found, [0.85, 0.98, 0.915, 0.98, 0.98, 0.85], rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["dymomentum", "dymomentumw"])
+def test_optimizer_name_may_be_the_last_positional_argument(tf, name):
+    options = (None, 0, False, 0.0, False, 0.0, False, "Mine")
+
+    assert make(name, 3.5, *options).get_name() == "Mine"
+
+
 @pytest.mark.parametrize("nesterov", [False, True])
 def test_a_step_is_one_of_momentum(tf, steps, gradients, kinds, nesterov):
     for each in kinds:
@@ -38,7 +45,7 @@ def test_a_step_is_one_of_momentum(tf, steps, gradients, kinds, nesterov):
         np.testing.assert_allclose(found, steps(tf, expected, **each)(*gradients), rtol=1e-4)
 
 
-def test_lars_is_in_the_gradients_where_it_is_asked_for(tf, steps, gradients, kinds):
+def test_lars_is_in_gradients_where_it_is_asked_for(tf, steps, gradients, kinds):
     from moxing.tensorflow.optimizer import get_optimizer_wrapper_fn
 
     for each in kinds:
@@ -50,7 +57,7 @@ def test_lars_is_in_the_gradients_where_it_is_asked_for(tf, steps, gradients, ki
         np.testing.assert_allclose(found, steps(tf, wrapped, **each)(*gradients), rtol=1e-4)
 
 
-def test_weights_decay_by_the_rate_apart_from_the_momentum(tf, steps, gradients, kinds):
+def test_weights_decay_by_rate_apart_from_momentum(tf, steps, gradients, kinds):
     for each in kinds:
         mine = steps(tf, make("dymomentumw", 3.5, weight_decay=0.01), **each)
         plain = steps(tf, tf.train.MomentumOptimizer(3.5, 0.915), **each)
@@ -65,7 +72,7 @@ def test_weights_decay_by_the_rate_apart_from_the_momentum(tf, steps, gradients,
         assert mine.count == 8
 
 
-def test_a_rate_that_cannot_rise_is_told(tf):
+def test_a_rate_that_cannot_rise_is_reported(tf):
     from moxing.tensorflow.optimizer.dynamic_momentum import DyMomentumOptimizer
 
     with pytest.raises(ValueError, match=r"must be above min_lr, got 1\.0 and 1\.0"):

@@ -12,7 +12,7 @@ def get(*args, **kwargs):
     return get_optimizer_fn(*args, **kwargs)
 
 
-def test_the_names_are_in_a_class_that_needs_no_tensorflow():
+def test_names_are_in_class_that_needs_no_tensorflow():
     from moxing.tensorflow.optimizer import OptimizerKeys, OptimizerWrapperKeys
 
     names = [value for name, value in vars(OptimizerKeys).items() if name.isupper()]
@@ -56,7 +56,7 @@ def test_what_follows_the_scope_is_the_classes(tf, steps, gradients):
     np.testing.assert_array_equal(mine(*gradients), expected(*gradients))
 
 
-def test_the_optimizer_is_made_in_the_graph_of_the_call(tf):
+def test_optimizer_is_made_in_graph_of_call(tf):
     optimizer_fn = get("sgd", lambda: tf.constant(0.5, name="rate"), scope="mine")
 
     with tf.Graph().as_default() as graph:
@@ -82,6 +82,6 @@ def test_the_rate_may_be_a_tensor(tf, steps):
         (["sgd", None], {}, TypeError, "learning_rate must be a number or a tensor, got None"),
     ],
 )
-def test_bad_arguments_are_told_before_anything_is_made(tf, args, options, kind, sentence):
+def test_bad_arguments_are_reported_before_anything_is_made(tf, args, options, kind, sentence):
     with pytest.raises(kind, match=sentence):
         get(*args, **options)

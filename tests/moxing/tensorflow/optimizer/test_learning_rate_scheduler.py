@@ -34,7 +34,7 @@ def piecewise(strategy, num_samples=100, global_batch_size=10):
     )
 
 
-def test_an_item_holds_up_to_its_epoch_and_the_last_one_on(tf, rates):
+def test_item_holds_up_to_its_epoch_and_last_one_on(tf, rates):
     """The published script: 0.01 in epochs 0 to 10, 0.001 in 10 to 20."""
     found = rates(tf, piecewise("10:0.01,20:0.001"), [0, 99, 100, 199, 200, 10**9])
 
@@ -47,7 +47,7 @@ def test_an_epoch_has_its_last_partial_batch_too(tf, rates):
     assert found == [1.0, 2.0]
 
 
-def test_an_arrow_is_a_line_and_a_double_one_has_equal_factors(tf, rates):
+def test_arrow_is_line_and_double_one_has_equal_factors(tf, rates):
     strategy = "2:0.1->0.5,4:0.5=>0.005,5:1->2"
 
     found = rates(tf, piecewise(strategy), [0, 5, 19, 20, 30, 39, 40, 45, 50, 51])
@@ -65,7 +65,7 @@ def test_a_number_alone_is_a_constant(tf, rates, strategy):
     assert rates(tf, piecewise(strategy), [0, 10**6]) == [0.25, 0.25]
 
 
-def test_steps_beyond_the_whole_numbers_of_float32_are_told_apart(tf, rates):
+def test_steps_beyond_whole_numbers_of_float32_are_distinguished(tf, rates):
     strategy = "10000000:1,10000001:2->12,10000002:3"
 
     start = 10 * 10**7
@@ -89,8 +89,8 @@ def test_steps_beyond_the_whole_numbers_of_float32_are_told_apart(tf, rates):
         ("", "'' in the learning rate '' is not a rate"),
     ],
 )
-def test_a_strategy_that_cannot_be_read_is_told(strategy, sentence):
-    from moxing.tensorflow.optimizer.rate_strategy import read
+def test_a_strategy_that_cannot_be_read_is_reported(strategy, sentence):
+    from moxing.tensorflow.optimizer.learning_rate_scheduler import read
 
     with pytest.raises(ValueError, match=sentence):
         read(strategy)
@@ -103,7 +103,7 @@ def test_a_strategy_that_cannot_be_read_is_told(strategy, sentence):
         ({"global_batch_size": -1}, "global_batch_size of piecewise_lr must be above 0, got -1"),
     ],
 )
-def test_sizes_that_make_no_epoch_are_told(tf, options, sentence):
+def test_sizes_that_make_no_epoch_are_reported(tf, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         piecewise("0.1", **options)(None)
 
@@ -129,7 +129,7 @@ def test_a_rate_rises_falls_and_rests(tf, rates, name, options, halfway):
     np.testing.assert_allclose(found, [1.0, 3.5, 6.0, halfway, 1.0, 1.0, 1.0, 1.0], rtol=1e-6)
 
 
-def test_the_way_down_of_the_cosine_is_steeper_than_a_line(tf, rates):
+def test_way_down_of_cosine_is_steeper_than_line(tf, rates):
     found = rates(tf, decay("linear_cosine_decay"), [30, 70])
 
     quarter = [1 + 5 * (1 - p) * (1 + math.cos(math.pi * p)) / 2 for p in (0.25, 0.75)]
@@ -137,13 +137,13 @@ def test_the_way_down_of_the_cosine_is_steeper_than_a_line(tf, rates):
 
 
 @pytest.mark.parametrize("name", ["linear_cosine_decay", "polynomial_decay"])
-def test_a_rate_may_begin_at_its_height_and_may_drop(tf, rates, name):
+def test_rate_may_begin_at_its_height_and_may_drop(tf, rates, name):
     assert rates(tf, decay(name, warmup=0.0), [0]) == [6.0]
     tf.reset_default_graph()
     assert rates(tf, decay(name, 0.5, 0.5), [25, 50, 51]) == [3.5, 6.0, 1.0]
 
 
 @pytest.mark.parametrize(("warmup", "end"), [(-0.1, 0.5), (0.5, 0.4), (0.5, 1.1)])
-def test_shares_that_do_not_follow_each_other_are_told(tf, warmup, end):
+def test_shares_that_do_not_follow_each_other_are_reported(tf, warmup, end):
     with pytest.raises(ValueError, match=f"got {warmup} and {end}"):
         decay("polynomial_decay", warmup, end)(0)

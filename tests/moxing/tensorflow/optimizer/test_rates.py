@@ -21,7 +21,7 @@ EVERY = {
 def rates(tf):
     if tf is None:
         return None
-    from moxing.tensorflow.optimizer import rates
+    from moxing.tensorflow.optimizer import learning_rate_scheduler as rates
 
     return rates
 
@@ -91,7 +91,7 @@ def test_a_function_is_asked_for_the_rate(tf, rates):
     assert rates.learning_rate_of(tf.train.AdamOptimizer(lambda: 0.3)) == 0.3
 
 
-def test_an_optimizer_without_a_rate_is_told(tf, rates):
+def test_an_optimizer_without_a_rate_is_reported(tf, rates):
     class Own(tf.train.Optimizer):
         pass
 

@@ -144,7 +144,7 @@ def test_the_centre_is_what_is_saved(tf, workers):
             assert {v.device for v in tf.local_variables()} == {f"/job:worker/task:{worker.index}"}
 
 
-def test_a_lookup_is_no_longer_bound_to_the_place_of_the_servers(tf, workers):
+def test_lookup_is_no_longer_bound_to_place_of_servers(tf, workers):
     both = workers(lambda: wrap("easgd", tf.train.GradientDescentOptimizer(RATE)), [0, 2, 0])
 
     for worker in both:
@@ -154,7 +154,7 @@ def test_a_lookup_is_no_longer_bound_to_the_place_of_the_servers(tf, workers):
         assert "_class" not in lookup.node_def.attr
 
 
-def test_rho_times_the_learning_rate_is_the_moving_rate(tf, workers, gradients):
+def test_rho_times_learning_rate_is_moving_rate(tf, workers, gradients):
     both = workers(
         lambda: wrap(
             "easgd", tf.train.GradientDescentOptimizer(RATE), communication_period=1, rho=2.0
@@ -232,7 +232,7 @@ def test_simple_sync_applies_the_mean_of_every_step(tf, workers, gradients):
         np.testing.assert_allclose(both[1].value(), w, rtol=1e-4)
 
 
-def test_a_worker_that_ends_keeps_nobody_waiting(tf, workers, gradients):
+def test_worker_that_ends_blocks_no_other(tf, workers, gradients):
     both = workers(
         lambda: wrap("batch_gradients", tf.train.GradientDescentOptimizer(RATE), num_batches=1)
     )
@@ -245,7 +245,7 @@ def test_a_worker_that_ends_keeps_nobody_waiting(tf, workers, gradients):
     at_once(train_on, both[1].session.close)
 
 
-def test_simple_sync_of_one_worker_is_the_optimizer_inside(tf, steps, gradients, kinds):
+def test_simple_sync_of_one_worker_is_optimizer_inside(tf, steps, gradients, kinds):
     from moxing.tensorflow.optimizer.simple_sync_optimizer import SimpleSyncOptimizer
 
     for each in kinds:
@@ -254,7 +254,7 @@ def test_simple_sync_of_one_worker_is_the_optimizer_inside(tf, steps, gradients,
         np.testing.assert_array_equal(mine(*gradients), expected(*gradients))
 
 
-def test_an_index_beyond_the_workers_is_told(tf):
+def test_an_index_beyond_the_workers_is_reported(tf):
     from moxing.tensorflow.optimizer.simple_sync_optimizer import SimpleSyncOptimizer
 
     with pytest.raises(ValueError, match=r"one of 2 worker\(s\), counted from 0, got 2"):

@@ -61,7 +61,7 @@ def test_gradients_are_added_up_for_every_optimizer(tf, steps, gradients, kinds,
         np.testing.assert_allclose(values[3], expected[1], rtol=1e-5)
 
 
-def test_rows_without_a_gradient_stay_as_without_the_wrapper(tf):
+def test_rows_without_gradient_stay_as_without_wrapper(tf):
     """Momentum moves the rows that a sparse gradient has, and no others."""
     table = tf.get_variable("table", initializer=np.ones(3, np.float32), use_resource=True)
     row = tf.placeholder(tf.int32, [1])
@@ -105,7 +105,7 @@ def test_lars_follows_the_formula(tf, steps, gradients, dense, kinds):
         assert mine.count == 8
 
 
-def test_lars_leaves_a_gradient_as_it_is_where_a_norm_is_zero(tf):
+def test_lars_leaves_gradient_as_it_is_where_norm_is_zero(tf):
     bias = tf.Variable(np.zeros(2, np.float32), use_resource=True)
     still = tf.Variable(np.ones(2, np.float32), use_resource=True)
     optimizer = wrap("lars", tf.train.GradientDescentOptimizer(1.0), weight_decay=0.5)
@@ -129,9 +129,7 @@ def test_lars_bears_small_gradients_of_float16(tf):
         np.testing.assert_allclose(session.run(w), 0.0, atol=1e-4)
 
 
-def test_three_layers_of_the_manual_are_one_lars_step_of_the_mean(
-    tf, steps, gradients, dense, kinds
-):
+def test_three_layers_of_manual_are_one_lars_step_of_mean(tf, steps, gradients, dense, kinds):
     """Manual 5.2: momentum in lars in batch_gradients."""
     for each in kinds:
         optimizer = wrap("lars", momentum(3.0), ratio=0.001, weight_decay=0.0001)
@@ -178,7 +176,7 @@ def test_a_loss_is_minimized_through_all_layers(tf):
         assert session.run(step) == 4
 
 
-def test_one_worker_of_easgd_trains_with_the_optimizer_inside(tf, steps, gradients, caplog, kinds):
+def test_one_worker_of_easgd_trains_with_optimizer_inside(tf, steps, gradients, caplog, kinds):
     for each in kinds:
         mine = steps(tf, wrap("easgd", momentum()), **each)(*gradients)
         expected = steps(tf, momentum(), **each)(*gradients)
@@ -190,9 +188,9 @@ def test_one_worker_of_easgd_trains_with_the_optimizer_inside(tf, steps, gradien
 WARNING = "Using OptimizerWrapper when sync_replicas is True may cause performance loss."
 
 
-@pytest.mark.parametrize(("sync", "said"), [(True, [WARNING]), (False, [])])
+@pytest.mark.parametrize(("sync", "text"), [(True, [WARNING]), (False, [])])
 def test_several_workers_that_wait_for_each_other_are_warned_once(
-    tf, two_workers, caplog, sync, said
+    tf, two_workers, caplog, sync, text
 ):
     """Manual, pitfall 5-2-1."""
     two_workers(sync=sync)
@@ -201,7 +199,7 @@ def test_several_workers_that_wait_for_each_other_are_warned_once(
     wrap("batch_gradients", wrap("lars", momentum()), num_batches=2, sync_on_apply=False)
 
     found = [r for r in caplog.records if r.levelno == logging.WARNING]
-    assert [record.getMessage() for record in found] == said
+    assert [record.getMessage() for record in found] == text
     assert {record.name for record in found} <= {"tensorflow"}
 
 
@@ -225,25 +223,25 @@ def test_one_worker_is_not_warned(tf, caplog):
         ("easgd", {"moving_rate": 0.1, "rho": 1.0}, ValueError, "not both"),
     ],
 )
-def test_bad_arguments_are_told(tf, name, options, kind, sentence):
+def test_bad_arguments_are_reported(tf, name, options, kind, sentence):
     with pytest.raises(kind, match=sentence):
         wrap(name, momentum(), **options)
 
 
-def test_a_function_in_place_of_an_optimizer_is_told(tf):
+def test_function_in_place_of_optimizer_is_reported(tf):
     from moxing.tensorflow.optimizer import get_optimizer_fn
 
     with pytest.raises(TypeError, match=r"Call it: optimizer_fn\(\)"):
         wrap("lars", get_optimizer_fn("sgd", 0.1))
 
 
-def test_no_gradient_at_all_is_told(tf):
+def test_no_gradient_at_all_is_reported(tf):
     w = tf.get_variable("w", initializer=1.0)
     with pytest.raises(ValueError, match="No gradients provided for any variable: w"):
         wrap("lars", momentum()).apply_gradients([(None, w)])
 
 
-def test_the_whole_step_is_the_one_of_the_collection(tf):
+def test_whole_step_is_one_of_collection(tf):
     w = tf.get_variable("w", initializer=1.0, use_resource=True)
     train = wrap("batch_gradients", wrap("lars", momentum()), num_batches=2).minimize(w)
 

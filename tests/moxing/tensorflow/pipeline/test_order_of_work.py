@@ -86,7 +86,7 @@ def test_no_work_is_no_work(tf, runs):
     assert runs.transformations(lambda: row(tf), auto_batch=False) == []
 
 
-def test_only_what_draws_from_a_seed_is_done_one_by_one(tf, runs):
+def test_only_what_draws_from_seed_is_done_one_by_one(tf, runs):
     def input_fn():
         x, *_ = row(tf)
         return tf.exp(x) + tf.random_uniform([4, 3], seed=1)
@@ -115,7 +115,8 @@ def test_work_before_and_after_python_is_done_in_parallel(tf, runs):
     assert runs.transformations(input_fn) == ["in parallel", "one by one", "in parallel", "batch"]
 
 
-def test_numbers_without_a_seed_are_drawn_for_a_batch_at_once(tf, runs):
+@pytest.mark.unseeded
+def test_numbers_without_seed_are_drawn_for_batch_at_once(tf, runs):
     def input_fn():
         x, *_ = row(tf)
         return x, tf.random_normal([3, 2], 5.0, 0.001), tf.random_uniform([], 0, 1000, tf.int32)

@@ -88,7 +88,7 @@ def test_batches_of_the_program_are_shared_out(tf, runs):
     assert [b"".join(batch[0]) for batch in batches] == [b"ab", b"cd", b"ef"]
 
 
-def test_one_clone_gets_the_tensors_of_the_program_themselves(tf, runs):
+def test_one_clone_gets_tensors_of_program_themselves(tf, runs):
     with tf.Graph().as_default():
         names = tf.train.string_input_producer(["a"]).dequeue_many(3)
         made = runs.batches(lambda: [names], auto_batch=False)
@@ -121,7 +121,7 @@ def test_sparse_values_are_stacked(tf, runs):
     np.testing.assert_array_equal(first[0]["s"].dense_shape, [3, 6])
 
 
-def test_a_variable_is_read_when_the_element_is_made(tf, runs):
+def test_variable_is_read_when_element_is_made(tf, runs):
     def input_fn():
         scale = tf.get_variable("scale", initializer=2.0, trainable=False)
         x = tf.data.Dataset.range(8).make_one_shot_iterator().get_next()
@@ -131,7 +131,7 @@ def test_a_variable_is_read_when_the_element_is_made(tf, runs):
     assert runs.ways(input_fn) == QUEUE
 
 
-def test_an_iterator_behind_a_queue_is_initialised_before_the_queue_is_filled(tf, runs):
+def test_iterator_behind_queue_is_initialised_before_queue_is_filled(tf, runs):
     def input_fn():
         scale = tf.get_variable("scale", initializer=2.0, trainable=False)
         x = tf.data.Dataset.range(8).make_initializable_iterator().get_next()
@@ -140,7 +140,7 @@ def test_an_iterator_behind_a_queue_is_initialised_before_the_queue_is_filled(tf
     assert len(runs.taken(input_fn)) == 2
 
 
-def test_a_table_that_changes_is_left_in_the_graph(tf, runs):
+def test_table_that_changes_is_left_in_graph(tf, runs):
     def input_fn():
         table = tf.contrib.lookup.MutableHashTable(tf.int64, tf.int64, -1)
         x = tf.data.Dataset.range(8).make_one_shot_iterator().get_next()
@@ -171,7 +171,7 @@ def test_a_placeholder_cannot_be_fed_ahead(tf, runs, options):
             runs.batches(lambda: [x + 1], **options)
 
 
-def test_a_placeholder_inside_the_data_is_told_too(tf, runs):
+def test_a_placeholder_inside_the_data_is_reported_too(tf, runs):
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None, 2], "x")
         data = tf.data.Dataset.from_tensor_slices(x).make_initializable_iterator()
@@ -187,6 +187,7 @@ def threads(tf, runs, input_fn):
         return len(own.enqueue_ops)
 
 
+@pytest.mark.unseeded
 def test_what_comes_in_no_order_is_taken_by_several_threads(tf, runs, monkeypatch):
     from moxing.tensorflow.executor.pipeline import queue as pipeline_queue
 

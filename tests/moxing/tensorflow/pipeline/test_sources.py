@@ -25,7 +25,7 @@ def test_an_initializable_iterator_needs_no_word_about_it(tf, runs):
     assert runs.ways(input_fn) == DATASET
 
 
-def test_an_iterator_that_the_program_has_initialised_with_the_tables(tf, runs):
+def test_iterator_that_program_has_initialised_with_tables(tf, runs):
     def input_fn():
         iterator = tf.data.Dataset.range(9).make_initializable_iterator()
         tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
@@ -45,7 +45,7 @@ def test_an_iterator_made_of_a_structure(tf, runs):
     assert runs.ways(input_fn) == DATASET
 
 
-def test_several_iterators_go_side_by_side_until_the_shortest_ends(tf, runs):
+def test_several_iterators_go_side_by_side_until_shortest_ends(tf, runs):
     def input_fn():
         images = tf.data.Dataset.range(13).make_one_shot_iterator().get_next()
         labels = tf.data.Dataset.range(100, 109).make_initializable_iterator().get_next()

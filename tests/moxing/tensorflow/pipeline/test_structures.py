@@ -26,7 +26,7 @@ def test_several_tensors_become_a_list(tf, runs, kind):
     assert [values.dtype for values in first] == [np.int64, np.float32]
 
 
-def test_a_dict_stays_a_dict_with_what_is_in_it(tf, runs):
+def test_dict_stays_dict_with_what_is_in_it(tf, runs):
     def input_fn():
         x = numbers(tf)
         return {"z": x, "a": {"double": 2 * x, "pair": (x + 1, [x + 2])}}
@@ -39,7 +39,7 @@ def test_a_dict_stays_a_dict_with_what_is_in_it(tf, runs):
     assert list(first["a"]["pair"][1][0]) == [2, 3, 4, 5]
 
 
-def test_features_and_labels_keep_their_shape_inside_the_list(tf, runs):
+def test_features_and_labels_keep_their_shape_inside_list(tf, runs):
     def input_fn():
         x = numbers(tf)
         return {"x": x}, -x
@@ -88,7 +88,7 @@ def test_nothing_at_all_is_nothing_for_each_clone(tf, runs):
 
 
 @pytest.mark.parametrize(
-    ("returned", "said"),
+    ("returned", "text"),
     [
         (np.zeros(3), "got ndarray"),
         ([1, 2], "got int at position 0"),
@@ -98,13 +98,13 @@ def test_nothing_at_all_is_nothing_for_each_clone(tf, runs):
         (7, "got int$"),
     ],
 )
-def test_only_tensors_are_accepted(tf, runs, returned, said):
+def test_only_tensors_are_accepted(tf, runs, returned, text):
     begin = "^input_fn must return tf.Tensor or a list of tf.Tensor, "
-    with pytest.raises(TypeError, match=begin + said.replace("?", r"\?")):
+    with pytest.raises(TypeError, match=begin + text.replace("?", r"\?")):
         runs.batches(lambda: returned)
 
 
-def test_the_place_of_the_fault_is_told(tf, runs):
+def test_the_place_of_the_fault_is_reported(tf, runs):
     with pytest.raises(TypeError, match="got DataFrame at position 1"):
         runs.batches(lambda: [tf.zeros([]), type("DataFrame", (), {})()])
 

@@ -60,7 +60,7 @@ def test_augmentation_with_a_seed_draws_the_same_numbers(tf, runs, tmp_path, lev
     assert runs.ways(input_fn) == DATASET
 
 
-def test_a_box_drawn_from_the_size_of_the_picture(tf, runs, tmp_path):
+def test_box_drawn_from_size_of_picture(tf, runs, tmp_path):
     """The number drawn needs the decoded picture, and the cut needs the number."""
     paths = pictures(tf, tmp_path)
 
@@ -76,7 +76,7 @@ def test_a_box_drawn_from_the_size_of_the_picture(tf, runs, tmp_path):
     runs.same(input_fn)
 
 
-def test_numbers_without_a_seed_differ_from_element_to_element(tf, runs):
+def test_numbers_without_seed_differ_from_element_to_element(tf, runs):
     def input_fn():
         return numbers(tf), tf.random_uniform([3]), tf.random_normal([])
 
@@ -88,7 +88,7 @@ def test_numbers_without_a_seed_differ_from_element_to_element(tf, runs):
     assert runs.ways(input_fn) == DATASET
 
 
-def test_one_number_without_a_seed_used_twice_is_one_number(tf, runs):
+def test_one_number_without_seed_used_twice_is_one_number(tf, runs):
     """It is drawn before the ordered part, and used in it and after it."""
 
     def input_fn():
@@ -175,7 +175,7 @@ def test_numbers_drawn_in_one_branch_only(tf, runs, new):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_numbers_drawn_in_a_branch_that_is_always_or_never_taken(tf, runs, training):
+def test_numbers_drawn_in_branch_that_is_always_or_never_taken(tf, runs, training):
     def input_fn():
         x = tf.cast(numbers(tf), tf.float32)
         noise = tf.cond(tf.constant(training), lambda: tf.random_uniform([], seed=4), lambda: 0.5)
@@ -186,7 +186,7 @@ def test_numbers_drawn_in_a_branch_that_is_always_or_never_taken(tf, runs, train
 
 
 @pytest.mark.parametrize("new", [False, True], ids=["v1", "v2"])
-def test_python_in_a_branch_and_a_check_after_it(tf, runs, new):
+def test_python_in_branch_and_check_after_it(tf, runs, new):
     def input_fn():
         (tf.enable_control_flow_v2 if new else tf.disable_control_flow_v2)()
         x = numbers(tf)
@@ -235,7 +235,7 @@ def test_a_failed_check_fails_the_step(tf, runs):
 
 
 @pytest.mark.parametrize("new", [False, True], ids=["v1", "v2"])
-def test_a_failed_check_that_python_waits_for_fails_the_step(tf, runs, new):
+def test_failed_check_that_python_waits_for_fails_step(tf, runs, new):
     def input_fn():
         (tf.enable_control_flow_v2 if new else tf.disable_control_flow_v2)()
         x = numbers(tf)
@@ -248,7 +248,7 @@ def test_a_failed_check_that_python_waits_for_fails_the_step(tf, runs, new):
         runs.taken(input_fn)
 
 
-def test_devices_of_the_program_do_not_bind_the_pipeline(tf, runs):
+def test_devices_of_program_do_not_bind_pipeline(tf, runs):
     """tf.data runs on the CPU; the program has been placed for TensorFlow 1's own queues."""
 
     def input_fn():
@@ -273,7 +273,7 @@ def test_texts(tf, runs):
     assert first[0][1] == "1字".encode()
 
 
-def test_a_tensor_may_be_returned_twice_and_another_not_at_all(tf, runs):
+def test_tensor_may_be_returned_twice_and_another_not_at_all(tf, runs):
     def input_fn():
         data = tf.data.Dataset.range(8).map(lambda x: (x, tf.range(x), tf.as_string(x)))
         x, _, text = data.make_one_shot_iterator().get_next()
@@ -315,7 +315,7 @@ def test_examples_with_words_of_any_number(tf, runs):
     assert runs.ways(input_fn) == DATASET
 
 
-def test_a_summary_of_the_elements_does_not_take_them_from_the_model(tf, runs):
+def test_summary_of_elements_does_not_take_them_from_model(tf, runs):
     with tf.Graph().as_default():
 
         def input_fn():

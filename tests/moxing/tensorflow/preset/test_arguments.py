@@ -5,7 +5,7 @@ from moxing.tensorflow.preset import arguments
 PLACES = ["--data_url=d", "--train_url", "t"]
 
 
-def test_words_become_values_and_flags_of_moxing_are_left_to_it():
+def test_words_become_values_except_moxing_flags():
     asked = arguments.read("lenet", [*PLACES, "--batch_size", "8", "--num_gpus=2", "--max_epochs="])
 
     assert (asked.data_url, asked.train_url, asked.checkpoint_url) == ("d", "t", "")
@@ -13,7 +13,7 @@ def test_words_become_values_and_flags_of_moxing_are_left_to_it():
     assert asked.given == {"batch_size", "num_gpus"}
 
 
-def test_the_size_of_pictures_is_the_networks_own_unless_given():
+def test_size_of_pictures_is_networks_own_unless_given():
     assert arguments.read("lenet", PLACES).image_size == 28
     assert arguments.read("lenet", [*PLACES, "--image_size=40"]).image_size == 40
 
@@ -26,12 +26,12 @@ def test_a_switch_needs_no_value():
     ("words", "sentences"),
     [
         ([], ["--data_url=… must name a place", "--train_url=… must name a place"]),
-        ([*PLACES, "--batch=1", "--momitor=x"], ["--batch is no parameter", "'monitor'?"]),
+        ([*PLACES, "--batch=1", "--momitor=x"], ["--batch is not a parameter", "'monitor'?"]),
         ([*PLACES, "--run_mode=eval"], ["--checkpoint_url=… must name a place, got nothing."]),
         (["data"], ["'data' is not understood: write --name=value."]),
     ],
 )
-def test_what_is_wrong_is_told(words, sentences):
+def test_what_is_wrong_is_reported(words, sentences):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         arguments.read("lenet", words)
 
@@ -39,6 +39,6 @@ def test_what_is_wrong_is_told(words, sentences):
         assert sentence in str(caught.value)
 
 
-def test_an_unknown_network_is_told_with_the_nearest():
+def test_an_unknown_network_is_reported_with_the_nearest():
     with pytest.raises(ValueError, match="Did you mean 'lenet'"):
         arguments.read("lenett", PLACES)

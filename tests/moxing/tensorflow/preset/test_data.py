@@ -19,7 +19,7 @@ def find(tf, asked):
     return look
 
 
-def test_a_folder_that_is_not_split_is_split_class_by_class(find, pictures, tmp_path, caplog):
+def test_folder_that_is_not_split_is_split_class_by_class(find, pictures, tmp_path, caplog):
     folder = pictures(tmp_path / "flowers", daisy=10, rose=20)
 
     found = find(folder)
@@ -41,7 +41,7 @@ def test_shares_may_leave_nothing_to_evaluate_on(find, pictures, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["eval", "validation", "val", "test"])
-def test_folders_train_and_eval_are_what_they_say(find, pictures, tmp_path, name):
+def test_folders_train_and_eval_are_used(find, pictures, tmp_path, name):
     pictures(tmp_path / "flowers" / "train", aster=2, daisy=3, rose=3)
     pictures(tmp_path / "flowers" / name, daisy=1, rose=2)
 
@@ -52,7 +52,7 @@ def test_folders_train_and_eval_are_what_they_say(find, pictures, tmp_path, name
     assert sorted(label for _, label in found.evaluate.metadata.files) == [1, 2, 2]
 
 
-def test_a_class_that_only_the_evaluation_has_is_told(find, pictures, tmp_path):
+def test_class_that_only_evaluation_has_is_reported(find, pictures, tmp_path):
     pictures(tmp_path / "flowers" / "train", daisy=1, rose=1)
     pictures(tmp_path / "flowers" / "eval", daisy=1, thistle=1)
 
@@ -73,7 +73,7 @@ def test_pictures_of_one_class_are_refused(find, pictures, tmp_path):
         find(pictures(tmp_path / "alone", a=3))
 
 
-def test_samples_of_a_data_set_that_is_not_split_are_counted_as_a_whole(find, pictures, tmp_path):
+def test_unsplit_data_set_counts_all_samples(find, pictures, tmp_path):
     """Manual, pitfall 3-4-1."""
     folder = pictures(tmp_path / "flowers", daisy=5, rose=5)
 
@@ -92,7 +92,7 @@ def test_record_files_are_found_and_counted(find, records, tmp_path, caplog):
     assert (found.num_classes, found.labels) == (3, ("a", "b", "c"))
 
 
-def test_record_files_are_not_counted_where_the_numbers_are_given(find, records, tmp_path, caplog):
+def test_record_files_are_not_counted_where_numbers_are_given(find, records, tmp_path, caplog):
     """Manual, pitfall 3-4-1."""
     for split in ("train", "eval"):
         records(tmp_path / split / "a.tfrecord", [0, 1])
@@ -104,7 +104,7 @@ def test_record_files_are_not_counted_where_the_numbers_are_given(find, records,
     assert not [line for line in caplog.messages if "extracting num_samples" in line]
 
 
-def test_record_files_of_one_folder_are_told_apart_by_their_names(find, records, tmp_path):
+def test_record_files_of_one_folder_are_distinguished_by_their_names(find, records, tmp_path):
     records(tmp_path / "flowers_train_00000-of-00001.tfrecord", [0, 1, 1])
     records(tmp_path / "flowers_validation_00000-of-00001.tfrecord", [1])
 
@@ -128,7 +128,7 @@ def test_one_set_of_records_is_all_trained_on(find, records, tmp_path):
         (["train/a.tfrecord", "eval/a.txt"], "but none in .*eval"),
     ],
 )
-def test_records_that_lack_something_are_told(find, records, tmp_path, files, sentence):
+def test_records_that_lack_something_are_reported(find, records, tmp_path, files, sentence):
     for name in files:
         records(tmp_path / "data" / name, [0, 1])
 
@@ -136,7 +136,7 @@ def test_records_that_lack_something_are_told(find, records, tmp_path, files, se
         find(tmp_path / "data")
 
 
-def test_a_place_without_data_is_told(find, tmp_path):
+def test_a_place_without_data_is_reported(find, tmp_path):
     with pytest.raises(ValueError, match="is not a folder; give the one with the data"):
         find(tmp_path / "nowhere")
 

@@ -27,6 +27,7 @@ def variables(tf, out):
     return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
 
 
+@pytest.mark.smoke
 def test_a_model_is_trained_exported_and_served(tf, train):
     out = train("out")
 
@@ -42,7 +43,7 @@ def test_a_model_is_trained_exported_and_served(tf, train):
     assert (out / "1" / "assets.extra" / "labels.txt").read_text() == "0: a\n1: b\n"
 
 
-def test_fine_tuning_keeps_a_classifier_of_as_many_classes(tf, train, tmp_path):
+def test_fine_tuning_keeps_classifier_of_as_many_classes(tf, train, tmp_path):
     before = variables(tf, train("before"))
 
     out = train("after", checkpoint_url=tmp_path / "before", learning_rate=0, export_model="false")
@@ -53,7 +54,7 @@ def test_fine_tuning_keeps_a_classifier_of_as_many_classes(tf, train, tmp_path):
     assert not (out / "1").exists()
 
 
-def test_fine_tuning_begins_a_classifier_of_other_classes_anew(tf, train, pictures, tmp_path):
+def test_fine_tuning_begins_classifier_of_other_classes_anew(tf, train, pictures, tmp_path):
     before = variables(tf, train("before"))
     pictures(tmp_path / "data", c=8)
 
@@ -64,6 +65,7 @@ def test_fine_tuning_begins_a_classifier_of_other_classes_anew(tf, train, pictur
     assert (after["LeNet/conv1/weights"] == before["LeNet/conv1/weights"]).all()
 
 
+@pytest.mark.smoke
 def test_a_checkpoint_of_another_network_is_refused(train, tmp_path):
     train("before", export_model="false")
 
@@ -71,7 +73,8 @@ def test_a_checkpoint_of_another_network_is_refused(train, tmp_path):
         train("after", "cifarnet", checkpoint_url=tmp_path / "before", image_size=32)
 
 
-def test_a_checkpoint_that_is_not_there_is_told(train, tmp_path):
+@pytest.mark.smoke
+def test_a_checkpoint_that_is_not_there_is_reported(train, tmp_path):
     with pytest.raises(ValueError, match="There is no checkpoint at --checkpoint_url="):
         train("after", checkpoint_url=tmp_path / "nowhere")
 
@@ -85,7 +88,7 @@ def test_training_stops_without_progress_or_time(tf, train):
     assert variables(tf, late)["global_step"] == 1
 
 
-def test_a_later_run_goes_on_and_exports_the_next_version(tf, train):
+def test_later_run_goes_on_and_exports_next_version(tf, train):
     train("out")
 
     out = train("out", max_number_of_steps=3)
@@ -94,7 +97,7 @@ def test_a_later_run_goes_on_and_exports_the_next_version(tf, train):
     assert (out / "2" / "saved_model.pb").exists()
 
 
-def test_a_network_that_normalises_batches_is_evaluated_well_after_a_few_steps(train, capfd):
+def test_network_that_normalises_batches_is_evaluated_well_after_few_steps(train, capfd):
     """With the statistics it began with, an evaluation would be as good as chance."""
     for name, red in (("a", 0), ("b", 200)):
         for path in (train.folder / name).iterdir():
@@ -102,8 +105,8 @@ def test_a_network_that_normalises_batches_is_evaluated_well_after_a_few_steps(t
 
     train("out", "resnet_v1_20", max_number_of_steps=60, evaluate_every_n_epochs=20, image_size=32)
 
-    told = re.search(r"METRICS\] step: 59 .*accuracy: ([0-9.]+)", capfd.readouterr().err)
-    assert float(told[1]) == 1
+    reported = re.search(r"METRICS\] step: 59 .*accuracy: ([0-9.]+)", capfd.readouterr().err)
+    assert float(reported[1]) == 1
 
 
 def test_records_are_trained_on_too(tf, train, records, tmp_path):
@@ -115,6 +118,7 @@ def test_records_are_trained_on_too(tf, train, records, tmp_path):
     assert variables(tf, out)["LeNet/fc4/biases"].shape == (3,)
 
 
+@pytest.mark.smoke
 def test_a_program_ends_with_the_sentence_alone(tmp_path, monkeypatch):
     from moxing.tensorflow import preset
 

@@ -38,6 +38,7 @@ def export(sess, x, y):
 def main(*args):
     mnist = input_data.read_data_sets(FLAGS.data_url, one_hot=True)
     print('train', mnist.train.num_examples, 'validation', mnist.validation.num_examples)
+    tf.set_random_seed(0)
     sess = tf.InteractiveSession()
     serialized = tf.placeholder(tf.string, name='tf_example')
     parsed = tf.parse_example(serialized, {'x': tf.FixedLenFeature(shape=[784], dtype=tf.float32)})

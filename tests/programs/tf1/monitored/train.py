@@ -27,6 +27,7 @@ class PrintHook(tf.train.SessionRunHook):
 
 
 def main(_):
+    tf.set_random_seed(0)
     random = np.random.RandomState(0)
     x = random.normal(size=[256, 4]).astype(np.float32)
     y = (x.dot([[1.0], [-2.0], [0.5], [3.0]]) > 0).astype(np.float32)

@@ -43,6 +43,7 @@ def inputs(paths, batch_size, num_epochs):
 
 
 def main(_):
+    tf.set_random_seed(0)
     paths = [os.path.join(FLAGS.train_url, 'part-%d.tfrecords' % i) for i in range(2)]
     for seed, path in enumerate(paths):
         write_records(path, seed)

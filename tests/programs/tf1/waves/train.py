@@ -1,4 +1,4 @@
-"""Says the next value of a wave: stacked LSTM cells, dropout, clipped gradients."""
+"""Predicts the next value of a wave: stacked LSTM cells, dropout, clipped gradients."""
 import numpy as np
 import tensorflow as tf
 

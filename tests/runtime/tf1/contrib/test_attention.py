@@ -2,13 +2,9 @@
 
 import pytest
 
-from sequences import evaluate, sequence
+from sequences import evaluate, sequence, variable_names
 
 LENGTHS = [4, 2]
-
-
-def names(tf):
-    return [v.op.name for v in tf.global_variables()]
 
 
 def softmax(scores, lengths):
@@ -31,7 +27,7 @@ def test_luong_multiplies_the_query_with_the_keys(tf, scale):
 
     np.testing.assert_allclose(got, softmax(np.einsum("bd,btd->bt", q, keys), LENGTHS), atol=1e-5)
     assert not values[1, 2:].any()
-    assert names(tf) == ["memory_layer/kernel", "luong_attention/attention_g"][: 1 + scale]
+    assert variable_names(tf) == ["memory_layer/kernel", "luong_attention/attention_g"][: 1 + scale]
 
 
 @pytest.mark.parametrize("normalize", [False, True])
@@ -51,12 +47,12 @@ def test_bahdanau_adds_the_query_to_the_keys(tf, normalize):
     scores = (v * np.tanh(keys + q[:, None])).sum(-1)
     np.testing.assert_allclose(got, softmax(scores, LENGTHS), atol=1e-5)
     inside = ["query_layer/kernel", "attention_v", "attention_g", "attention_b"]
-    assert names(tf) == ["memory_layer/kernel"] + [
+    assert variable_names(tf) == ["memory_layer/kernel"] + [
         f"bahdanau_attention/{name}" for name in (inside if normalize else inside[:2])
     ]
 
 
-def test_monotonic_attention_is_the_same_in_parallel_and_step_by_step(tf):
+def test_monotonic_attention_is_same_in_parallel_and_step_by_step(tf):
     import numpy as np
 
     p = np.random.RandomState(0).uniform(0.1, 0.9, [2, 6]).astype("float32")
@@ -92,7 +88,7 @@ def test_a_monotonic_mechanism_starts_at_the_first_step(tf, kind):
 
     for row in got:
         assert row == pytest.approx([1, 0, 0, 0], abs=1e-4)  # so sure that it stops at once
-    assert f"{kind.lower()}_monotonic_attention/attention_score_bias" in names(tf)
+    assert f"{kind.lower()}_monotonic_attention/attention_score_bias" in variable_names(tf)
 
 
 def test_hardmax_and_the_safe_product(tf):
@@ -130,7 +126,7 @@ def test_the_wrapper_mixes_query_and_context(tf):
     context = np.einsum("bt,btd->bd", alignments, values)
     np.testing.assert_allclose(got, np.concatenate([h, context], 1) @ w, atol=1e-5)
     assert time == 1
-    assert names(tf) == [
+    assert variable_names(tf) == [
         "memory_layer/kernel",
         "decoder/attention_wrapper/basic_lstm_cell/kernel",
         "decoder/attention_wrapper/basic_lstm_cell/bias",
@@ -171,7 +167,7 @@ def test_several_mechanisms_keep_several_alignments(tf):
     assert (history[-1] == first).all()
 
 
-def test_a_memory_that_is_not_tiled_for_its_beams_is_refused(tf):
+def test_memory_that_is_not_tiled_for_its_beams_is_refused(tf):
     cell = attentive(tf, sequence(tf, 2, 4, 3), None)
 
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="tile_batch"):

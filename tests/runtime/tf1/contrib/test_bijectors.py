@@ -4,12 +4,7 @@ import math
 
 import pytest
 
-
-def evaluate(tf, *fetches):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(list(fetches))
-
+from sequences import evaluate
 
 BIJECTORS = {
     "exp": lambda b: b.Exp(),
@@ -55,7 +50,7 @@ VECTORS = {
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_a_bijector_of_vectors_is_inverted_and_knows_its_determinant(tf, name):
+def test_bijector_of_vectors_is_inverted_and_knows_its_determinant(tf, name):
     import numpy as np
 
     bijector = VECTORS[name](tf.contrib.distributions.bijectors)
@@ -78,7 +73,7 @@ def test_a_bijector_of_vectors_is_inverted_and_knows_its_determinant(tf, name):
     assert np.ravel(inverse) == pytest.approx([-expected], abs=1e-4)
 
 
-def test_reshape_and_the_simplex_change_the_shape_of_an_event(tf):
+def test_reshape_and_simplex_change_shape_of_event(tf):
     bijectors = tf.contrib.distributions.bijectors
     reshape, simplex = bijectors.Reshape([2, -1], [6]), bijectors.SoftmaxCentered()
 

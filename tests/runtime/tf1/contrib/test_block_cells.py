@@ -2,21 +2,13 @@
 
 import pytest
 
-
-def variables(tf):
-    return [v.op.name for v in tf.global_variables()]
+from sequences import sequence, variable_names
 
 
-def sequence(tf, seed=0, shape=(2, 5, 6)):
+def test_fused_cell_computes_what_basic_cell_does(tf):
     import numpy as np
 
-    return tf.constant(np.random.RandomState(seed).randn(*shape), tf.float32)
-
-
-def test_the_fused_cell_computes_what_the_basic_cell_does(tf):
-    import numpy as np
-
-    x = sequence(tf)
+    x = sequence(tf, 2, 5, 6)
     lengths = [5, 3]
     fused = tf.contrib.rnn.LSTMBlockFusedCell(4)
     basic = tf.nn.rnn_cell.BasicLSTMCell(4)
@@ -35,13 +27,13 @@ def test_the_fused_cell_computes_what_the_basic_cell_does(tf):
 
     for a, b in zip(got, wanted, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
-    assert variables(tf)[:2] == ["lstm_fused_cell/kernel", "lstm_fused_cell/bias"]
+    assert variable_names(tf)[:2] == ["lstm_fused_cell/kernel", "lstm_fused_cell/bias"]
 
 
-def test_a_reversed_fused_cell_is_the_backward_half_of_both_directions(tf):
+def test_reversed_fused_cell_is_backward_half_of_both_directions(tf):
     import numpy as np
 
-    x = sequence(tf)
+    x = sequence(tf, 2, 5, 6)
     lengths = [5, 3]
     cell = tf.contrib.rnn.LSTMBlockFusedCell(4)
     outputs, _ = tf.contrib.rnn.TimeReversedFusedRNN(cell)(
@@ -76,13 +68,13 @@ def test_a_reversed_fused_cell_is_the_backward_half_of_both_directions(tf):
         ),
     ],
 )
-def test_a_step_in_one_operation_equals_the_plain_cell_and_its_gradient(tf, block, plain, names):
+def test_step_in_one_operation_equals_plain_cell_and_its_gradient(tf, block, plain, names):
     import numpy as np
 
-    x = sequence(tf)
+    x = sequence(tf, 2, 5, 6)
     one, two = getattr(tf.contrib.rnn, block)(4), getattr(tf.nn.rnn_cell, plain)(4)
     outputs, _ = tf.nn.dynamic_rnn(one, x, dtype=tf.float32)
-    assert variables(tf) == names
+    assert variable_names(tf) == names
     expected, _ = tf.nn.dynamic_rnn(two, x, dtype=tf.float32, scope="other")
     left, right = tf.trainable_variables("rnn"), tf.trainable_variables("other")
     gradients = tf.gradients(tf.reduce_sum(outputs**2), left)
@@ -101,4 +93,4 @@ def test_a_step_in_one_operation_equals_the_plain_cell_and_its_gradient(tf, bloc
 def test_the_old_gru_block_has_short_names(tf):
     tf.contrib.rnn.GRUBlockCell(4)(tf.ones([2, 3]), tf.ones([2, 4]))
 
-    assert variables(tf) == [f"gru_cell/{name}" for name in ("w_ru", "b_ru", "w_c", "b_c")]
+    assert variable_names(tf) == [f"gru_cell/{name}" for name in ("w_ru", "b_ru", "w_c", "b_c")]

@@ -32,7 +32,7 @@ def every(scores, transitions, length):
     ]
 
 
-def test_the_normaliser_is_the_log_sum_over_every_sequence(tf, field):
+def test_normaliser_is_log_sum_over_every_sequence(tf, field):
     import numpy as np
 
     scores, transitions, _ = field
@@ -47,7 +47,7 @@ def test_the_normaliser_is_the_log_sum_over_every_sequence(tf, field):
     assert got[3] == 0
 
 
-def test_the_score_of_a_sequence_is_its_tags_and_transitions(tf, field):
+def test_score_of_sequence_is_its_tags_and_transitions(tf, field):
     scores, transitions, tags = field
     got = tf.contrib.crf.crf_sequence_score(
         scores_of(tf, scores), tf.constant(tags), LENGTHS, tf.constant(transitions)
@@ -124,8 +124,8 @@ def test_a_bitmap_of_all_tags_gives_the_normaliser(tf, field):
             assert got == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_tagger_of_both_directions_learns_to_follow_transitions(tf):
-    """The tag of a word is the parity of the ones so far: one step alone cannot tell it."""
+def test_tagger_of_both_directions_learns_to_follow_transitions(tf):
+    """The tag of a word is the parity of the ones so far: one step alone cannot know it."""
     import numpy as np
 
     random = np.random.RandomState(0)

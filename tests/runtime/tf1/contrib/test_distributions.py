@@ -4,6 +4,8 @@ import math
 
 import pytest
 
+from sequences import evaluate
+
 # name, parameters, points, the density of scipy.stats, and whether samples are drawn
 SCALARS = {
     "Logistic": ({"loc": 1.0, "scale": 2.0}, [-3.0, 0.5, 4.0], ("logistic", (1.0, 2.0)), True),
@@ -19,12 +21,6 @@ SCALARS = {
         False,  # 1.15 had no sampler either
     ),
 }
-
-
-def evaluate(tf, *fetches):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(list(fetches))
 
 
 @pytest.mark.parametrize("name", SCALARS)
@@ -101,7 +97,7 @@ def test_a_normal_vector_is_that_of_scipy(tf, kind):
     assert (distribution.batch_shape, distribution.event_shape) == ((), (2,))
 
 
-def test_the_divergence_of_normals_is_the_mean_log_ratio(tf):
+def test_divergence_of_normals_is_mean_log_ratio(tf):
     tfd = tf.contrib.distributions
     a, b = normals(tf)["tril"], normals(tf)["diag"]
     sample = a.sample(50000, seed=3)
@@ -133,7 +129,7 @@ def test_one_hot_choices_follow_their_probabilities(tf):
     assert mode.tolist() == [0, 0, 1]
 
 
-def test_a_relaxed_choice_is_smooth_and_integrates_to_one(tf):
+def test_relaxed_choice_is_smooth_and_integrates_to_one(tf):
     import numpy as np
 
     relaxed = tf.contrib.distributions.RelaxedOneHotCategorical(0.7, probs=[0.3, 0.7])
@@ -225,7 +221,7 @@ def test_a_transformed_normal_is_log_normal(tf):
     assert samples.mean() == pytest.approx(expected.mean(), rel=0.05)
 
 
-def test_an_affine_transformation_of_a_standard_normal_is_a_normal_vector(tf):
+def test_affine_transformation_of_standard_normal_is_normal_vector(tf):
     import numpy as np
     import scipy.stats
 
@@ -283,6 +279,6 @@ def test_moving_moments_come_near_those_of_the_values(tf):
         assert session.run([mean, variance]) == pytest.approx([1.0, 9.0])
 
 
-def test_a_distribution_that_is_gone_says_what_to_do(tf):
+def test_distribution_that_is_gone_reports_what_to_do(tf):
     with pytest.raises(AttributeError, match=r"subclass of tf.distributions.Distribution"):
         _ = tf.contrib.distributions.WishartFull

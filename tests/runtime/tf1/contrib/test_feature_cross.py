@@ -34,7 +34,7 @@ def test_ids_are_those_of_tensorflow_one(tf, settings, expected):
     assert crossed(tf, *WORDS, hashed_output=True, **settings).values.tolist() == [expected]
 
 
-def test_texts_are_joined_in_the_order_of_the_combinations(tf):
+def test_texts_are_joined_in_order_of_combinations(tf):
     found = crossed(tf, [["a", "b"], ["c"]], [["x", "y"], ["z"]])
 
     assert found.values.tolist() == [b"a_X_x", b"a_X_y", b"b_X_x", b"b_X_y", b"c_X_z"]

@@ -47,7 +47,7 @@ def test_tensors_are_selected_by_name(tf, chain):
     assert editor.get_generating_ops([d]) == [d.op]
 
 
-def test_a_replaced_tensor_changes_a_copy_and_not_the_original(tf, chain):
+def test_replaced_tensor_changes_copy_and_not_original(tf, chain):
     _, _, c, s, d = chain(tf)
     other = tf.contrib.graph_editor.graph_replace(d, {s: tf.constant(10.0)})
     several = tf.contrib.graph_editor.graph_replace([d, s], {s: tf.constant(1.0)})

@@ -44,7 +44,7 @@ def test_parameters_are_added_set_and_removed(tf):
         ("units=[1,2]", "Must not pass a list for single-valued parameter: units"),
     ],
 )
-def test_a_text_that_cannot_be_read_says_why(tf, text, fault):
+def test_a_text_that_cannot_be_read_reports_why(tf, text, fault):
     hparams = tf.contrib.training.HParams(units=1)
 
     with pytest.raises(ValueError, match=fault.replace("[", r"\[")):

@@ -87,7 +87,7 @@ def test_a_spline_passes_through_its_points(tf):
     assert got.ravel() == pytest.approx([3.5, 3.0], abs=1e-4)
 
 
-def test_a_sparse_warp_moves_the_image_with_its_points(tf):
+def test_sparse_warp_moves_image_with_its_points(tf):
     import numpy as np
 
     image = np.zeros([1, 5, 5, 1], "float32")

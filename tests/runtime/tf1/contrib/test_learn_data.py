@@ -50,7 +50,7 @@ def test_a_vocabulary_maps_documents_to_rows_of_ids(tf, tmp_path):
     assert next(restored.transform(["the bird sat"])).tolist() == [1, 0, 3, 0]
 
 
-def test_rare_words_are_dropped_and_ids_follow_the_frequency(tf):
+def test_rare_words_are_dropped_and_ids_follow_frequency(tf):
     from tensorflow.contrib import learn
 
     processor = learn.preprocessing.VocabularyProcessor(5, min_frequency=1)

@@ -67,7 +67,7 @@ def test_learn_runner_trains_evaluates_and_exports(tf, tmp_path, input_fn):
     assert os.path.isdir(tmp_path / "eval")
 
 
-def test_an_estimator_of_tf_estimator_runs_in_an_experiment(tf, tmp_path, input_fn):
+def test_estimator_of_tf_estimator_runs_in_experiment(tf, tmp_path, input_fn):
     experiment = tf.contrib.learn.Experiment(
         core(tf, tmp_path), input_fn, input_fn, train_steps=20, eval_steps=1
     )
@@ -172,7 +172,7 @@ def test_the_role_in_the_cluster_chooses_the_schedule(
         ("local", {"type": "ps", "index": 0}, False),
     ],
 )
-def test_who_is_chief_depends_on_the_environment(tf, monkeypatch, environment, task, chief):
+def test_chief_depends_on_the_environment(tf, monkeypatch, environment, task, chief):
     cluster = {"master": ["a:1"], "worker": ["b:1"], "ps": ["c:1"]}
     config = {"cluster": cluster, "task": task, "environment": environment}
     monkeypatch.setenv("TF_CONFIG", json.dumps(config))
@@ -224,7 +224,7 @@ def test_monitors_stop_capture_and_print(tf, tmp_path, input_fn, caplog):
     assert "Logging Trainable: Step 1: linear/" in caplog.text
 
 
-def test_a_monitor_of_the_users_own_sees_each_step(tf, tmp_path, input_fn):
+def test_monitor_of_users_own_sees_each_step(tf, tmp_path, input_fn):
     class Own(tf.contrib.learn.monitors.EveryN):
         def __init__(self):
             super().__init__(every_n_steps=2)
@@ -241,3 +241,17 @@ def test_a_monitor_of_the_users_own_sees_each_step(tf, tmp_path, input_fn):
     linear(tf, tmp_path).fit(input_fn=input_fn, steps=50, monitors=[own])
 
     assert [step for step, _ in own.steps] == [1, 3, 5]
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_loss_that_is_no_number_ends_training(tf, fails):
+    monitors = tf.contrib.learn.monitors
+    monitor = monitors.NanLoss("loss:0", every_n_steps=1, fail_on_nan_loss=fails)
+
+    assert monitor.every_n_step_begin(1) == ["loss:0"]
+    assert monitor.every_n_step_end(1, {"loss:0": 0.5}) is False
+    if fails:
+        with pytest.raises(tf.train.NanLossDuringTrainingError):
+            monitor.every_n_step_end(2, {"loss:0": float("nan")})
+    else:
+        assert monitor.every_n_step_end(2, {"loss:0": float("nan")}) is True

@@ -2,22 +2,14 @@
 
 import pytest
 
-
-def evaluate(tf, *fetches, feed=None):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(list(fetches), feed)
-
-
-def names(tf):
-    return [v.op.name for v in tf.global_variables()]
+from sequences import evaluate, variable_names
 
 
 def symbols(tf, *rows):
     return [tf.constant(list(step)) for step in zip(*rows, strict=True)]
 
 
-def test_a_decoder_reads_its_inputs_or_its_own_outputs(tf):
+def test_decoder_reads_its_inputs_or_its_own_outputs(tf):
     legacy = tf.contrib.legacy_seq2seq
     cell = tf.nn.rnn_cell.BasicRNNCell(2)
     inputs = [tf.constant([[float(i), 1.0]]) for i in range(3)]
@@ -34,7 +26,7 @@ def test_a_decoder_reads_its_inputs_or_its_own_outputs(tf):
     assert (a[2] == last).all()
 
 
-def test_the_attention_model_has_the_variables_of_its_checkpoints(tf):
+def test_attention_model_has_variables_of_its_checkpoints(tf):
     legacy = tf.contrib.legacy_seq2seq
     outputs, _ = legacy.embedding_attention_seq2seq(
         symbols(tf, [1, 2], [3, 4]),
@@ -50,7 +42,7 @@ def test_the_attention_model_has_the_variables_of_its_checkpoints(tf):
     assert [step.shape for step in values] == [(2, 6)] * 3
     decoder = "embedding_attention_seq2seq/embedding_attention_decoder"
     inside = f"{decoder}/attention_decoder"
-    assert {name for name in names(tf) if "gru_cell" not in name} == {
+    assert {name for name in variable_names(tf) if "gru_cell" not in name} == {
         "embedding_attention_seq2seq/rnn/embedding_wrapper/embedding",
         f"{decoder}/embedding",
         f"{inside}/AttnW_0",
@@ -69,7 +61,7 @@ def test_the_attention_model_has_the_variables_of_its_checkpoints(tf):
 @pytest.mark.parametrize(
     "model", ["embedding_rnn_seq2seq", "embedding_attention_seq2seq", "embedding_tied_rnn_seq2seq"]
 )
-def test_a_tensor_decides_whether_the_decoder_reads_its_own_outputs(tf, model):
+def test_tensor_decides_whether_decoder_reads_its_own_outputs(tf, model):
     build = getattr(tf.contrib.legacy_seq2seq, model)
     feed = tf.placeholder(tf.bool, [])
     sizes = [5, 3] if "tied" in model else [5, 5, 3]
@@ -97,12 +89,12 @@ def test_tied_sides_share_one_cell(tf):
     legacy = tf.contrib.legacy_seq2seq
     inputs = [tf.ones([1, 2])] * 2
     legacy.tied_rnn_seq2seq(inputs, inputs, tf.nn.rnn_cell.BasicRNNCell(3))
-    tied = names(tf)
+    tied = variable_names(tf)
     legacy.basic_rnn_seq2seq(inputs, inputs, tf.nn.rnn_cell.BasicRNNCell(3))
 
     scope = "combined_tied_rnn_seq2seq/tied_rnn_seq2seq/basic_rnn_cell"
     assert tied == [f"{scope}/kernel", f"{scope}/bias"]
-    assert names(tf)[2:] == [
+    assert variable_names(tf)[2:] == [
         f"basic_rnn_seq2seq/{side}/basic_rnn_cell/{name}"
         for side in ("rnn", "rnn_decoder")
         for name in ("kernel", "bias")
@@ -125,7 +117,8 @@ def test_one_encoder_feeds_many_decoders(tf):
 
     assert [step.shape for step in values["a"]] == [(1, 6)] * 2
     assert [step.shape for step in values["b"]] == [(1, 7)] * 3
-    assert any(name.startswith("one2many_rnn_seq2seq/one2many_decoder_b/") for name in names(tf))
+    decoder = "one2many_rnn_seq2seq/one2many_decoder_b/"
+    assert any(name.startswith(decoder) for name in variable_names(tf))
 
 
 def test_losses_are_weighted_means_over_steps_and_rows(tf):
@@ -156,7 +149,7 @@ def test_losses_are_weighted_means_over_steps_and_rows(tf):
         legacy.sequence_loss(logits, targets[:1], weights)
 
 
-def test_buckets_share_their_variables_and_each_has_a_loss(tf):
+def test_buckets_share_their_variables_and_each_has_loss(tf):
     legacy = tf.contrib.legacy_seq2seq
     inputs = symbols(tf, [1, 2, 3], [4, 3, 2])
     weights = [tf.ones([2])] * 3
@@ -174,7 +167,7 @@ def test_buckets_share_their_variables_and_each_has_a_loss(tf):
 
     assert [len(bucket) for bucket in values] == [2, 3]
     assert [cost.shape for cost in costs] == [(2,), (2,)]
-    assert len(names(tf)) == len(set(names(tf))) == 12
+    assert len(variable_names(tf)) == len(set(variable_names(tf))) == 12
 
 
 def test_a_language_model_learns_with_the_list_loss(tf):
@@ -199,4 +192,4 @@ def test_a_language_model_learns_with_the_list_loss(tf):
         for _ in range(40):
             session.run(train)
         assert session.run(loss) < 0.1
-    assert "rnn_decoder/multi_rnn_cell/cell_1/basic_lstm_cell/kernel" in names(tf)
+    assert "rnn_decoder/multi_rnn_cell/cell_1/basic_lstm_cell/kernel" in variable_names(tf)

@@ -41,7 +41,7 @@ def test_the_scale_keeps_small_gradients_of_float16(tf):
     assert kept == pytest.approx(1e-9, rel=0.1)
 
 
-def test_a_bad_step_is_left_out_and_the_scale_moves(tf):
+def test_bad_step_is_left_out_and_scale_moves(tf):
     var, factor = tf.Variable(1.0), tf.placeholder(tf.float32, [])
     manager = tf.contrib.mixed_precision.ExponentialUpdateLossScaleManager(
         init_loss_scale=8.0, incr_every_n_steps=2, decr_every_n_nan_or_inf=2, decr_ratio=0.5

@@ -66,7 +66,7 @@ def test_any_optimizer_is_extended_by_weight_decay(tf):
     np.testing.assert_allclose(first, np.array(START) * 0.9 - GRADIENTS[0], rtol=1e-6)
 
 
-def test_rows_that_a_batch_does_not_touch_do_not_decay(tf):
+def test_rows_that_batch_does_not_touch_do_not_decay(tf):
     table = tf.Variable(tf.ones([3, 2]))
     loss = 0.0 * tf.reduce_sum(tf.nn.embedding_lookup(table, [1, 1]))
     train = tf.contrib.opt.AdamWOptimizer(0.5, learning_rate=0.1).minimize(loss)
@@ -78,7 +78,7 @@ def test_rows_that_a_batch_does_not_touch_do_not_decay(tf):
 
 
 @pytest.mark.parametrize("resource", [False, True])
-def test_lazy_adam_moves_only_the_rows_of_the_batch(tf, resource):
+def test_lazy_adam_moves_only_rows_of_batch(tf, resource):
     import numpy as np
 
     table = tf.Variable(tf.ones([3, 2]), use_resource=resource)
@@ -181,7 +181,7 @@ def test_lars_scales_the_rate_by_norms(tf, resource):
         np.testing.assert_allclose(value, w, rtol=1e-5)
 
 
-def test_averages_are_saved_in_the_place_of_their_variables(tf, tmp_path):
+def test_averages_are_saved_in_place_of_their_variables(tf, tmp_path):
     var = tf.Variable(10.0, name="w")
     optimizer = tf.contrib.opt.MovingAverageOptimizer(
         tf.train.GradientDescentOptimizer(1.0), average_decay=0.5
@@ -212,7 +212,7 @@ def test_variables_are_clipped_after_each_step(tf):
         assert session.run(rows).ravel() == pytest.approx([0.6, 0.8, 0.3, 0.4])
 
 
-def test_a_task_without_gradients_leaves_the_moments_of_another(tf):
+def test_task_without_gradients_leaves_moments_of_another(tf):
     var, grad = tf.Variable([1.0]), tf.placeholder(tf.float32, [1])
     optimizer = tf.contrib.opt.MultitaskOptimizerWrapper(tf.train.MomentumOptimizer(0.1, 0.9))
     train = optimizer.apply_gradients([(grad, var)])

@@ -20,7 +20,7 @@ def every_row(tf, dataset):
                 return found
 
 
-def test_the_last_rows_of_a_batch_may_be_dropped(tf):
+def test_last_rows_of_batch_may_be_dropped(tf):
     rows = tf.data.Dataset.range(5)
 
     assert every_row(tf, rows.apply(tf.contrib.data.batch_and_drop_remainder(2))) == [
@@ -82,7 +82,7 @@ def test_what_tf_data_no_longer_measures_is_refused(tf):
         _ = tf.contrib.data.StatsAggregator
 
 
-def test_a_hash_table_has_the_op_that_fills_it(tf):
+def test_hash_table_has_op_that_fills_it(tf):
     keys = tf.contrib.lookup.KeyValueTensorInitializer(["a", "b"], [10, 20], tf.string, tf.int64)
     table = tf.contrib.lookup.HashTable(keys, -1)
     found = table.lookup(tf.constant(["b", "z"]))
@@ -108,7 +108,7 @@ def test_a_mutable_table_takes_new_words(tf, dense):
         assert session.run([found, table.size()])[0].tolist() == [50, -1]
 
 
-def test_words_have_ids_without_a_table_of_the_scripts_own(tf, tmp_path):
+def test_words_have_ids_without_table_of_scripts_own(tf, tmp_path):
     (tmp_path / "words").write_text("a\nb\n")
     from_file = tf.contrib.lookup.string_to_index_table_from_file(str(tmp_path / "words"))
     ids = tf.contrib.lookup.string_to_index(tf.constant(["b"]), ["a", "b"])

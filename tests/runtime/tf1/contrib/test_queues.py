@@ -74,7 +74,7 @@ def test_sequences_of_like_length_are_padded_together(tf):
         ([1.0, 2.0], TypeError, "must be integers"),
     ],
 )
-def test_wrong_boundaries_are_told(tf, boundaries, fault, words):
+def test_wrong_boundaries_are_reported(tf, boundaries, fault, words):
     with pytest.raises(fault, match=words):
         tf.contrib.training.bucket_by_sequence_length(1, [[1]], 2, boundaries)
 
@@ -113,7 +113,7 @@ def test_an_unknown_mix_is_estimated(tf):
     assert 120 < ones < 280
 
 
-def test_a_class_that_is_not_there_cannot_be_asked_for(tf):
+def test_class_that_is_not_there_cannot_be_asked_for(tf):
     label = tf.train.range_input_producer(2, shuffle=False).dequeue()
     _, labels = tf.contrib.training.stratified_sample(
         [label], label, [0.5, 0.5], batch_size=1, init_probs=[1.0, 0.0]
@@ -183,7 +183,7 @@ def test_a_state_is_carried_from_segment_to_segment(tf):
 def test_sparse_sequences_are_refused_with_what_to_do(tf):
     sparse = tf.SparseTensor([[0]], [1], [1])
 
-    with pytest.raises(Exception, match="cannot queue the sparse sequence 'x'"):
+    with pytest.raises(Exception, match="no longer queue the sparse sequence 'x'"):
         tf.contrib.training.batch_sequences_with_states(
             "k", {"x": sparse}, {}, None, {"s": tf.zeros([])}, num_unroll=1, batch_size=1
         )

@@ -2,21 +2,7 @@
 
 import pytest
 
-
-def variables(tf):
-    return [v.op.name for v in tf.global_variables()]
-
-
-def run(tf, *fetches):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(list(fetches))
-
-
-def sequence(tf, seed=0, shape=(2, 5, 6)):
-    import numpy as np
-
-    return tf.constant(np.random.RandomState(seed).randn(*shape), tf.float32)
+from sequences import evaluate, sequence, variable_names
 
 
 # A state of 0.1, inputs of 1 and every weight 0.5: each value worked out from the formula of the
@@ -60,11 +46,11 @@ def test_a_normalised_cell_follows_its_formula(tf):
     import numpy as np
 
     cell = tf.contrib.rnn.LayerNormBasicLSTMCell(3)
-    x, c, h = (sequence(tf, seed, (2, 3)) for seed in range(3))
+    x, c, h = (sequence(tf, 2, 3, seed=seed) for seed in range(3))
     output, _ = cell(x, tf.nn.rnn_cell.LSTMStateTuple(c, h))
     kernel = tf.trainable_variables()[0]
 
-    got, w, xs, cs, hs = run(tf, output, kernel, x, c, h)
+    got, w, xs, cs, hs = evaluate(tf, output, kernel, x, c, h)
 
     def norm(a):
         return (a - a.mean(1, keepdims=True)) / np.sqrt(a.var(1, keepdims=True) + 1e-12)
@@ -76,7 +62,7 @@ def test_a_normalised_cell_follows_its_formula(tf):
     new = norm(cs * sigmoid(f + 1) + sigmoid(i) * np.tanh(j))
     np.testing.assert_allclose(got, np.tanh(new) * sigmoid(o), atol=1e-4)
     scopes = ["input", "transform", "forget", "output", "state"]
-    assert variables(tf) == ["layer_norm_basic_lstm_cell/kernel"] + [
+    assert variable_names(tf) == ["layer_norm_basic_lstm_cell/kernel"] + [
         f"layer_norm_basic_lstm_cell/{scope}/{name}"
         for scope in scopes
         for name in ("gamma", "beta")
@@ -84,11 +70,11 @@ def test_a_normalised_cell_follows_its_formula(tf):
 
 
 @pytest.mark.parametrize("groups", [1, 2])
-def test_a_group_cell_of_one_group_is_an_lstm(tf, groups):
+def test_group_cell_of_one_group_is_lstm(tf, groups):
     import numpy as np
 
-    x = sequence(tf, shape=(2, 4))
-    state = tf.nn.rnn_cell.LSTMStateTuple(sequence(tf, 1, (2, 4)), sequence(tf, 2, (2, 4)))
+    x = sequence(tf, 2, 4)
+    state = tf.nn.rnn_cell.LSTMStateTuple(sequence(tf, 2, 4, seed=1), sequence(tf, 2, 4, seed=2))
     cell = tf.contrib.rnn.GLSTMCell(4, number_of_groups=groups)
     output, _ = cell(x, state)
     basic = tf.nn.rnn_cell.BasicLSTMCell(4)
@@ -99,14 +85,14 @@ def test_a_group_cell_of_one_group_is_an_lstm(tf, groups):
             session.run(basic.trainable_variables[0].assign(tf.trainable_variables()[0]))
             np.testing.assert_allclose(*session.run([output, expected]), atol=1e-5)
     else:
-        assert variables(tf)[:2] == ["glstm_cell/group0/kernel", "glstm_cell/group1/kernel"]
+        assert variable_names(tf)[:2] == ["glstm_cell/group0/kernel", "glstm_cell/group1/kernel"]
         assert tf.global_variables()[0].shape.as_list() == [4, 8]
 
 
 def test_a_convolution_of_one_pixel_is_an_lstm(tf):
     import numpy as np
 
-    x = sequence(tf, shape=(3, 5))
+    x = sequence(tf, 3, 5)
     cell = tf.contrib.rnn.Conv2DLSTMCell(
         input_shape=[1, 1, 5], output_channels=4, kernel_shape=[1, 1]
     )
@@ -121,7 +107,7 @@ def test_a_convolution_of_one_pixel_is_an_lstm(tf):
         got, wanted = session.run([output, expected])
 
     np.testing.assert_allclose(got[:, 0, 0], wanted, atol=1e-5)
-    assert variables(tf)[:2] == ["conv_2d_lstm_cell/kernel", "conv_2d_lstm_cell/biases"]
+    assert variable_names(tf)[:2] == ["conv_2d_lstm_cell/kernel", "conv_2d_lstm_cell/biases"]
 
 
 WRAPPED = {
@@ -146,20 +132,20 @@ def test_a_cell_learns_every_variable_of_its_scope(tf, scope):
     import numpy as np
 
     cell = WRAPPED[scope](tf.contrib.rnn)
-    outputs, _ = tf.nn.dynamic_rnn(cell, sequence(tf), dtype=tf.float32)
+    outputs, _ = tf.nn.dynamic_rnn(cell, sequence(tf, 2, 5, 6), dtype=tf.float32)
     gradients = tf.gradients(tf.reduce_sum(outputs**2), tf.trainable_variables())
 
-    values, *changes = run(tf, outputs, *gradients)
+    values, *changes = evaluate(tf, outputs, *gradients)
 
     assert values.shape[-1] == cell.output_size
-    assert all(name.startswith(f"rnn/{scope}/") for name in variables(tf))
+    assert all(name.startswith(f"rnn/{scope}/") for name in variable_names(tf))
     assert all(np.isfinite(change).all() and change.any() for change in changes)
 
 
 def test_a_phased_cell_takes_times_beside_features(tf):
     cell = tf.contrib.rnn.PhasedLSTMCell(4, ratio_on=1.0, leak=0.0)
     times = tf.zeros([2, 5, 1])
-    outputs, _ = tf.nn.dynamic_rnn(cell, (times, sequence(tf)), dtype=tf.float32)
+    outputs, _ = tf.nn.dynamic_rnn(cell, (times, sequence(tf, 2, 5, 6)), dtype=tf.float32)
     kernel, phase = tf.global_variables()[0], tf.global_variables()[-2]
 
     with tf.Session() as session:
@@ -178,46 +164,46 @@ def test_an_embedding_wrapper_looks_its_inputs_up(tf):
     cell = tf.contrib.rnn.EmbeddingWrapper(tf.nn.rnn_cell.BasicRNNCell(2), 7, 3)
     output, _ = cell(tf.constant([[1], [1], [4]]), tf.zeros([3, 2]))
 
-    (values,) = run(tf, output)
+    (values,) = evaluate(tf, output)
 
     assert (values[0] == values[1]).all()
-    assert variables(tf)[0] == "embedding_wrapper/embedding"
+    assert variable_names(tf)[0] == "embedding_wrapper/embedding"
 
 
-def test_a_highway_carries_its_input_when_the_gate_is_open(tf):
+def test_highway_carries_its_input_when_gate_is_open(tf):
     import numpy as np
 
     cell = tf.contrib.rnn.HighwayWrapper(tf.nn.rnn_cell.BasicRNNCell(3), carry_bias_init=100.0)
-    x = sequence(tf, shape=(2, 3))
+    x = sequence(tf, 2, 3)
     output, _ = cell(x, tf.zeros([2, 3]))
 
-    np.testing.assert_allclose(*run(tf, output, x), atol=1e-5)
+    np.testing.assert_allclose(*evaluate(tf, output, x), atol=1e-5)
 
 
 def test_stacked_directions_feed_each_other(tf):
     cells = [[tf.contrib.rnn.GRUCell(3), tf.contrib.rnn.GRUCell(4)] for _ in range(2)]
     outputs, forward, _ = tf.contrib.rnn.stack_bidirectional_dynamic_rnn(
-        *cells, sequence(tf), dtype=tf.float32, sequence_length=[5, 2]
+        *cells, sequence(tf, 2, 5, 6), dtype=tf.float32, sequence_length=[5, 2]
     )
 
-    values, state = run(tf, outputs, forward[1])
+    values, state = evaluate(tf, outputs, forward[1])
 
     assert values.shape == (2, 5, 8)
     assert (values[1, 1, :4] == state[1]).all()
     prefix = "stack_bidirectional_rnn/cell_1/bidirectional_rnn/fw/gru_cell/gates/kernel"
-    assert prefix in variables(tf)
+    assert prefix in variable_names(tf)
 
 
 def test_static_networks_are_those_of_tf_nn(tf):
-    steps = tf.unstack(sequence(tf), axis=1)
+    steps = tf.unstack(sequence(tf, 2, 5, 6), axis=1)
     outputs, state = tf.contrib.rnn.static_rnn(
         tf.contrib.rnn.BasicLSTMCell(4), steps, dtype=tf.float32
     )
 
-    last, final = run(tf, outputs[-1], state.h)
+    last, final = evaluate(tf, outputs[-1], state.h)
 
     assert (last == final).all()
-    assert variables(tf) == ["rnn/basic_lstm_cell/kernel", "rnn/basic_lstm_cell/bias"]
+    assert variable_names(tf) == ["rnn/basic_lstm_cell/kernel", "rnn/basic_lstm_cell/bias"]
 
 
 def test_private_paths_lead_to_the_linear_map(tf):
@@ -231,6 +217,23 @@ def test_private_paths_lead_to_the_linear_map(tf):
     assert LayerNormBasicLSTMCell is tf.contrib.rnn.LayerNormBasicLSTMCell
 
 
-def test_a_cell_that_is_gone_says_what_to_write(tf):
+def test_cell_that_is_gone_reports_what_to_write(tf):
     with pytest.raises(AttributeError, match=r"NTMCell is not in .* subclass of tf.nn.rnn_cell"):
         _ = tf.contrib.rnn.NTMCell
+
+
+@pytest.mark.parametrize(("stateful", "marked"), [(False, False), (True, True)])
+def test_steps_of_compiled_cell_are_marked_for_xla(tf, stateful, marked):
+    cell = tf.contrib.rnn.CompiledWrapper(tf.nn.rnn_cell.GRUCell(3), compile_stateful=stateful)
+
+    output, _ = cell(tf.ones([1, 3]), tf.zeros([1, 3]))
+
+    def is_marked(operation):
+        return operation.node_def.attr["_XlaCompile"].b
+
+    assert output.shape.as_list() == [1, 3]
+    assert cell.output_size == 3
+    made = tf.get_default_graph().get_operations()
+    assert all(is_marked(op) for op in made if op.type == "MatMul")
+    (variable, *_) = [op for op in made if op.type in ("VariableV2", "VarHandleOp")]
+    assert is_marked(variable) is marked

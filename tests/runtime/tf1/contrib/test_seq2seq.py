@@ -102,7 +102,7 @@ def test_a_beam_of_one_is_greedy(tf):
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.7])
-def test_a_wide_beam_finds_the_best_of_all_sequences(tf, penalty):
+def test_wide_beam_finds_best_of_all_sequences(tf, penalty):
     import numpy as np
 
     outputs, _, table = beams(tf, width=30, length_penalty_weight=penalty)
@@ -127,7 +127,7 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(tf, penalty):
         assert [tuple(ids[row, :, beam]) for beam in range(5)] == [w for _, w in ranked[:5]]
 
 
-def test_the_tree_of_beams_is_followed_back_from_each_length(tf):
+def test_tree_of_beams_is_followed_back_from_each_length(tf):
     """Two steps chose beams in another order; the second batch has one step only."""
     steps = [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [6, 5, 4]], [[1, 9, 2], [0, 0, 0]]]
     parents = [[[0, 0, 0], [0, 0, 0]], [[0, 1, 1], [2, 1, 0]], [[2, 1, 2], [0, 0, 0]]]
@@ -237,7 +237,7 @@ def test_the_loss_of_sequences_is_a_weighted_mean(tf, options, axis):
     np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
-def test_the_loss_can_be_summed_over_the_counted_steps(tf):
+def test_loss_can_be_summed_over_counted_steps(tf):
     logits, targets = sequence(tf, 2, 3, 4), tf.constant([[0, 1, 2], [3, 0, 1]])
     weights = tf.constant([[1.0, 1.0, 0.5], [1.0, 0.0, 0.0]])
     loss = tf.contrib.seq2seq.sequence_loss(
@@ -259,3 +259,13 @@ def test_the_loss_can_be_summed_over_the_counted_steps(tf):
 def test_what_left_early_is_refused_with_what_replaced_it(tf):
     with pytest.raises(AttributeError, match="BasicDecoder with a helper"):
         _ = tf.contrib.seq2seq.dynamic_rnn_decoder
+
+
+@pytest.mark.parametrize("layer", [lambda x: x, "dense"])
+def test_non_layer_is_refused(tf, layer):
+    seq2seq = tf.contrib.seq2seq
+    cell = tf.nn.rnn_cell.BasicLSTMCell(4)
+    helper = seq2seq.TrainingHelper(sequence(tf, 2, 5, 3), [5, 2])
+
+    with pytest.raises(TypeError, match="output_layer must be a Layer, received: <class"):
+        seq2seq.BasicDecoder(cell, helper, cell.zero_state(2, tf.float32), layer)

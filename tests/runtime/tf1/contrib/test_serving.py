@@ -116,7 +116,7 @@ def test_a_predictor_of_an_estimator_gives_its_predictions(tf):
         tf.contrib.predictor.from_estimator(model, serving, output_key="nothing")
 
 
-def test_a_predictor_of_a_contrib_estimator_gives_its_predictions(tf):
+def test_predictor_of_contrib_estimator_gives_its_predictions(tf):
     from tensorflow.contrib import layers, learn, predictor
 
     model = learn.LinearRegressor([layers.real_valued_column("x")])
@@ -158,7 +158,7 @@ def keras_model(tf):
     return tf.keras.Model(first, layers.Dense(2, name="score")(hidden))
 
 
-def test_a_keras_model_is_exported_for_inference_and_goes_on_training(tf, tmp_path):
+def test_keras_model_is_exported_for_inference_and_goes_on_training(tf, tmp_path):
     import numpy as np
 
     model = keras_model(tf)
@@ -172,7 +172,7 @@ def test_a_keras_model_is_exported_for_inference_and_goes_on_training(tf, tmp_pa
     assert len(model.fit(x, np.zeros([4, 2]), verbose=0).history["loss"]) == 1
 
 
-def test_before_1_14_an_export_had_a_folder_named_by_the_time(tf, tmp_path, monkeypatch):
+def test_before_1_14_export_had_folder_named_by_time(tf, tmp_path, monkeypatch):
     monkeypatch.setenv("DANLU_TENSORFLOW", "1.12.0")
 
     folder = tf.contrib.saved_model.save_keras_model(keras_model(tf), str(tmp_path))
@@ -182,7 +182,7 @@ def test_before_1_14_an_export_had_a_folder_named_by_the_time(tf, tmp_path, monk
     assert tf.contrib.saved_model.get_saved_model_tag_sets(folder) == [["serve"]]
 
 
-def test_a_folder_without_a_keras_configuration_is_not_loaded(tf, tmp_path):
+def test_folder_without_keras_configuration_is_not_loaded(tf, tmp_path):
     model = keras_model(tf)
     folder = str(tmp_path / "1")
     tf.contrib.saved_model.save_keras_model(model, folder, serving_only=True)

@@ -86,7 +86,7 @@ def test_training_goes_on_from_its_checkpoint(tf, tmp_path):
     assert tf.train.latest_checkpoint(str(tmp_path)).endswith("model.ckpt-30")
 
 
-def test_weights_come_from_a_checkpoint_and_the_rest_is_new(tf, tmp_path):
+def test_weights_come_from_checkpoint_and_rest_is_new(tf, tmp_path):
     slim = tf.contrib.slim
     with tf.Graph().as_default(), tf.Session() as session:
         small_net(tf, images(tf)[0])
@@ -225,7 +225,7 @@ def test_everything_can_be_imported_at_once(tf):
     assert names["learning"].train is tf.contrib.slim.learning.train
 
 
-def test_a_module_named_as_its_function_does_not_hide_it(tf):
+def test_module_named_as_its_function_does_not_hide_it(tf):
     from tensorflow.contrib.framework.python.ops.arg_scope import add_arg_scope  # noqa: I001
     from tensorflow.contrib.framework.python.ops import arg_scope
 

@@ -66,7 +66,7 @@ def test_gradients_are_clipped_and_scaled(tf):
         assert session.run([clipped, scaled]) == [2.0, 4.0]
 
 
-def test_variables_go_where_the_strategy_says(tf):
+def test_variables_are_placed_by_the_strategy(tf):
     training = tf.contrib.training
     greedy = training.GreedyLoadBalancingStrategy(2, training.byte_size_load_fn)
     with tf.device(tf.train.replica_device_setter(ps_tasks=2, ps_strategy=greedy)):

@@ -2,12 +2,10 @@
 
 import pytest
 
-
-def names(tf):
-    return [v.op.name for v in tf.global_variables()]
+from sequences import variable_names
 
 
-def test_an_attentive_translator_learns_to_reverse_and_searches_with_beams(tf):
+def test_attentive_translator_learns_to_reverse_and_searches_with_beams(tf):
     """Train with teacher forcing, decode greedily and with beams in the same graph."""
     import numpy as np
 
@@ -68,7 +66,7 @@ def test_an_attentive_translator_learns_to_reverse_and_searches_with_beams(tf):
     assert (predicted[:, :steps, 0] == target[:10, :steps]).mean() > 0.95
     assert history.shape == (predicted.shape[1], 30, steps)
     assert history.sum(-1) == pytest.approx(np.ones(history.shape[:2]), abs=1e-4)
-    assert "decode/decoder/attention_wrapper/bahdanau_attention/attention_v" in names(tf)
+    assert "decode/decoder/attention_wrapper/bahdanau_attention/attention_v" in variable_names(tf)
 
 
 def test_sizes_may_be_unknown_until_the_graph_runs(tf):
@@ -140,5 +138,5 @@ def test_sizes_may_be_unknown_until_the_graph_runs(tf):
     assert len(changes) == len(tf.trainable_variables())
     assert ids.shape == (3, ids.shape[1], width)
     assert (np.diff(scores[:, -1], axis=1) <= 0).all()  # best first
-    assert "model/decoder/attention/luong_attention/attention_g" in names(tf)
-    assert "model/decoder/dense/kernel" in names(tf)
+    assert "model/decoder/attention/luong_attention/attention_g" in variable_names(tf)
+    assert "model/decoder/dense/kernel" in variable_names(tf)

@@ -20,12 +20,12 @@ def _read(path: str) -> Any:
 
 def _imported_by_a_script(path: str) -> Any:
     """Return what a user's file gets, whose imports of Keras are read as public ones."""
-    from danlu_runtime.repair.mend import mend
+    from danlu_runtime.repair.rewrite import repair_source
 
     module, _, name = path.rpartition(".")
     source = f"from {module} import {name} as found".encode()
     namespace: dict[str, Any] = {}
-    tree = mend(source, "train.py", ords=True, keras=True).tree
+    tree = repair_source(source, "train.py", ords=True, keras=True).tree
     exec(compile(tree, "train.py", "exec"), namespace)
     return namespace["found"]
 
@@ -219,11 +219,11 @@ def rmsprop(tf: Any, found: Any) -> None:
 
 
 def timeline(tf: Any, found: Any) -> None:
-    told = tf.RunMetadata()
+    reported = tf.RunMetadata()
     with tf.Session() as session:
         options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
-        session.run(tf.random_uniform([2]), options=options, run_metadata=told)
-    assert '"traceEvents"' in found.Timeline(told.step_stats).generate_chrome_trace_format()
+        session.run(tf.random_uniform([2]), options=options, run_metadata=reported)
+    assert '"traceEvents"' in found.Timeline(reported.step_stats).generate_chrome_trace_format()
 
 
 def framework_ops(tf: Any, found: Any) -> None:

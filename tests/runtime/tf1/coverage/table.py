@@ -40,7 +40,7 @@ def calls(module: str) -> dict[str, Callable[[Any], None]]:
 
 def refusal(symbol: str) -> str:
     """Return the sentence a symbol is refused with, "" where it is there."""
-    from danlu_runtime.tf1.gone import GoneModule, GoneName
+    from danlu_runtime.tf1.facade import GoneModule, RemovedNameError
 
     if symbol.startswith("tensorflow.python.keras"):
         return ""  # read as public names in the user's own files, and there alone
@@ -51,7 +51,7 @@ def refusal(symbol: str) -> str:
         path = f"{path}.{part}"
         try:
             found = getattr(found, part)
-        except (GoneName, GoneModule) as error:
+        except (RemovedNameError, GoneModule) as error:
             return str(error).splitlines()[0]
         except AttributeError:
             found = importlib.import_module(path)

@@ -72,7 +72,7 @@ def test_every_example_comes_once_in_an_epoch(tf, folder):
     assert train.epochs_completed == 0
 
 
-def test_a_batch_across_the_end_of_an_epoch_takes_from_both(tf, folder):
+def test_batch_across_end_of_epoch_takes_from_both(tf, folder):
     from tensorflow.examples.tutorials.mnist import input_data
 
     train = input_data.read_data_sets(str(folder), dtype=tf.uint8, validation_size=4).train
@@ -115,16 +115,16 @@ def test_a_missing_file_is_named_with_its_folder(tf, folder):
     assert all(name in str(caught.value) for name in NAMES)
 
 
-def test_the_default_validation_set_shrinks_with_a_small_training_set(tf, folder, capfd):
+def test_default_validation_set_shrinks_with_small_training_set(tf, folder, capfd):
     from tensorflow.examples.tutorials.mnist import input_data
 
     mnist = input_data.read_data_sets(str(folder))
 
     assert (mnist.validation.num_examples, mnist.train.num_examples) == (2, 22)
-    assert "hold 24 examples, the default validation set takes 5000: 2" in capfd.readouterr().err
+    assert "hold 24 examples, the default validation set has 5000: 2" in capfd.readouterr().err
 
 
-def test_a_validation_size_of_the_scripts_own_must_fit(tf, folder):
+def test_validation_size_of_scripts_own_must_fit(tf, folder):
     from tensorflow.examples.tutorials.mnist import input_data
 
     with pytest.raises(ValueError, match=r"between 0 and 24\. Received: 25"):

@@ -1,4 +1,7 @@
-"""A plane through points, in the manner of the MoXing manual: one text for one process and many."""
+"""A DLS training script in the style of the MoXing manual: fit a plane to noisy points.
+
+The same script runs in one process or in several.
+"""
 
 import csv
 import os
@@ -17,7 +20,7 @@ BATCH = 50
 
 
 def read_points(mode):
-    """The first fifth is held out: it is evaluated, and never trained on."""
+    """Return the training points, or the first fifth, which is used for evaluation only."""
     with mox.file.File(os.path.join(flags.data_url, "points.csv")) as f:
         rows = [[float(row[name]) for name in ("x1", "x2", "y")] for row in csv.DictReader(f)]
     points = np.array(rows, np.float32)

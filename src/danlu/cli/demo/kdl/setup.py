@@ -1,4 +1,4 @@
-"""How KDL installs a trainer package."""
+"""Setup script with which KDL installs the trainer package."""
 
 from setuptools import setup  # type: ignore[import-untyped, unused-ignore]
 

@@ -1,7 +1,7 @@
-"""A ModelArts training script in plain Python: learns a plane from noisy points.
+"""A ModelArts training script in plain Python: fit a plane to noisy points.
 
-Like many scripts of that service it copies its data to /cache, the fast local disk, and reports
-its loss as it goes.
+Like many scripts of that service it copies its data to /cache, the fast local disk, and prints
+its loss during training.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""ModelMaker's four functions: a plane through noisy points. There is no main."""
+"""The four functions of a ModelMaker model: fit a plane to noisy points. There is no main."""
 
 import csv
 import os

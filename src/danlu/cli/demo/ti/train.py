@@ -1,6 +1,7 @@
-"""A TI training script in plain Python: paths come from the environment, the rest as flags.
+"""A TI training script in plain Python: fit a plane to noisy points.
 
-What it leaves in the model's folder becomes model.tar.gz when it has ended.
+Paths come from environment variables, parameters from flags. The files in the model folder are
+packed as model.tar.gz after the script has ended.
 """
 
 import argparse

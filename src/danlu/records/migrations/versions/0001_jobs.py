@@ -1,4 +1,4 @@
-"""Jobs: one row each, the whole job as JSON beside the columns that are searched."""
+"""Jobs: one row each, with the whole job as JSON and the columns for searches."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,7 +6,7 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
-# Sorted by its bytes everywhere.
+# Sorted by bytes in every database.
 WORD = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 

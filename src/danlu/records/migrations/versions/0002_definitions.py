@@ -1,4 +1,4 @@
-"""Definitions: algorithms and data sets, a row for every version."""
+"""Definitions: algorithms and data sets, one row for every version."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,7 +6,7 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
-# Sorted by its bytes everywhere.
+# Sorted by bytes in every database.
 WORD = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 

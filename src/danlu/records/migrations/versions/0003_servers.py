@@ -1,11 +1,11 @@
-"""Servers that share the records, and what they have agreed on."""
+"""Servers that share the records, and the values they have agreed on."""
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0003"
 down_revision = "0002"
-# Sorted by its bytes everywhere.
+# Sorted by bytes in every database.
 WORD = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 

@@ -17,32 +17,35 @@ from tensorflow.python.ops.distributions.util import (
 )
 
 from danlu_runtime.tf1.contrib.distributions import bijectors
-from danlu_runtime.tf1.contrib.distributions.categorical import (
+from danlu_runtime.tf1.contrib.distributions._categorical import (
     ExpRelaxedOneHotCategorical,
     OneHotCategorical,
     RelaxedBernoulli,
     RelaxedOneHotCategorical,
 )
-from danlu_runtime.tf1.contrib.distributions.combined import (
+from danlu_runtime.tf1.contrib.distributions._combined import (
     Independent,
+    Mixture,
+    MixtureSameFamily,
     TransformedDistribution,
 )
-from danlu_runtime.tf1.contrib.distributions.counts import Binomial, Geometric, Poisson
-from danlu_runtime.tf1.contrib.distributions.mixtures import Mixture, MixtureSameFamily
-from danlu_runtime.tf1.contrib.distributions.multivariate_normal import (
+from danlu_runtime.tf1.contrib.distributions._multivariate_normal import (
     MultivariateNormalDiag,
     MultivariateNormalDiagWithSoftplusScale,
     MultivariateNormalFullCovariance,
     MultivariateNormalTriL,
 )
-from danlu_runtime.tf1.contrib.distributions.scalar import (
+from danlu_runtime.tf1.contrib.distributions._scalar import (
+    Binomial,
     Chi2,
     Deterministic,
+    Geometric,
     Gumbel,
     HalfNormal,
     Logistic,
+    Poisson,
 )
-from danlu_runtime.tf1.contrib.distributions.statistics import (
+from danlu_runtime.tf1.contrib.distributions._statistics import (
     assign_moving_mean_variance,
     percentile,
 )
@@ -82,59 +85,3 @@ GONE = {
     "WishartFull": _OWN,
     "estimator_head_distribution_regression": "Write the loss in a model_fn of your own.",
 }
-
-__all__ = [
-    "FULLY_REPARAMETERIZED",
-    "NOT_REPARAMETERIZED",
-    "Bernoulli",
-    "Beta",
-    "BetaWithSoftplusConcentration",
-    "Binomial",
-    "Categorical",
-    "Chi2",
-    "Deterministic",
-    "Dirichlet",
-    "DirichletMultinomial",
-    "Distribution",
-    "ExpRelaxedOneHotCategorical",
-    "Exponential",
-    "ExponentialWithSoftplusRate",
-    "Gamma",
-    "GammaWithSoftplusConcentrationRate",
-    "Geometric",
-    "Gumbel",
-    "HalfNormal",
-    "Independent",
-    "Laplace",
-    "LaplaceWithSoftplusScale",
-    "Logistic",
-    "Mixture",
-    "MixtureSameFamily",
-    "Multinomial",
-    "MultivariateNormalDiag",
-    "MultivariateNormalDiagWithSoftplusScale",
-    "MultivariateNormalFullCovariance",
-    "MultivariateNormalTriL",
-    "Normal",
-    "NormalWithSoftplusScale",
-    "OneHotCategorical",
-    "Poisson",
-    "RegisterKL",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-    "ReparameterizationType",
-    "StudentT",
-    "StudentTWithAbsDfSoftplusScale",
-    "TransformedDistribution",
-    "Uniform",
-    "assign_moving_mean_variance",
-    "bijectors",
-    "fill_triangular",
-    "fill_triangular_inverse",
-    "kl_divergence",
-    "matrix_diag_transform",
-    "percentile",
-    "reduce_weighted_logsumexp",
-    "softplus_inverse",
-    "tridiag",
-]

@@ -4,8 +4,6 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-__all__ = ["Accuracy", "BinaryAccuracy", "CategoricalAccuracy", "Mean", "Metric", "SparseAccuracy"]
-
 
 class Metric:
     """Subclasses make variables in `build`, change them in `call`, read them in `result`.
@@ -114,7 +112,9 @@ class Accuracy(Mean):
     def build(self, *args: Any, **kwargs: Any) -> None:
         super().build()
 
-    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:
+    def call(  # type: ignore[override]  # the arguments of 1.15
+        self, labels: Any, predictions: Any, weights: Any = None
+    ) -> Any:
         predictions = tf.convert_to_tensor(predictions)
         matches = tf.equal(tf.cast(labels, predictions.dtype), predictions)
         return super().call(tf.cast(matches, self.dtype), weights)
@@ -123,7 +123,9 @@ class Accuracy(Mean):
 class CategoricalAccuracy(Mean):
     """The share of one-hot labels whose class has the largest score."""
 
-    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:
+    def call(  # type: ignore[override]  # the arguments of 1.15
+        self, labels: Any, predictions: Any, weights: Any = None
+    ) -> Any:
         matches = tf.equal(tf.argmax(labels, -1), tf.argmax(predictions, -1))
         return super().call(tf.cast(matches, self.dtype), weights)
 
@@ -137,7 +139,9 @@ class BinaryAccuracy(Mean):
         super().__init__(name, dtype)
         self.threshold = threshold
 
-    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:
+    def call(  # type: ignore[override]  # the arguments of 1.15
+        self, labels: Any, predictions: Any, weights: Any = None
+    ) -> Any:
         chosen = tf.greater_equal(predictions, self.threshold)
         matches = tf.equal(tf.greater_equal(tf.cast(labels, predictions.dtype), 0.5), chosen)
         return super().call(tf.cast(matches, self.dtype), weights)
@@ -146,7 +150,9 @@ class BinaryAccuracy(Mean):
 class SparseAccuracy(Mean):
     """The share of class ids whose class has the largest score."""
 
-    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:
+    def call(  # type: ignore[override]  # the arguments of 1.15
+        self, labels: Any, predictions: Any, weights: Any = None
+    ) -> Any:
         best = tf.argmax(predictions, -1, output_type=tf.int64)
         matches = tf.equal(tf.cast(labels, tf.int64), best)
         return super().call(tf.cast(matches, self.dtype), weights)

@@ -2,13 +2,7 @@
 
 from typing import Any
 
-from danlu_runtime.tf1.contrib.estimator.extenders import (
-    TowerOptimizer,
-    clip_gradients_by_norm,
-    forward_features,
-    replicate_model_fn,
-)
-from danlu_runtime.tf1.contrib.estimator.heads import (
+from danlu_runtime.tf1.contrib.estimator._heads import (
     binary_classification_head,
     logistic_regression_head,
     multi_class_head,
@@ -17,43 +11,13 @@ from danlu_runtime.tf1.contrib.estimator.heads import (
     poisson_regression_head,
     regression_head,
 )
+from danlu_runtime.tf1.contrib.estimator.extenders import (
+    TowerOptimizer,
+    clip_gradients_by_norm,
+    forward_features,
+    replicate_model_fn,
+)
 from danlu_runtime.tf1.estimator import private, public
-
-__all__ = [
-    "DNNEstimator",
-    "DNNLinearCombinedEstimator",
-    "InMemoryEvaluatorHook",
-    "LinearEstimator",
-    "RNNClassifier",
-    "RNNEstimator",
-    "SavedModelEstimator",
-    "TowerOptimizer",
-    "add_metrics",
-    "binary_classification_head",
-    "build_raw_supervised_input_receiver_fn",
-    "build_supervised_input_receiver_fn_from_input_fn",
-    "call_logit_fn",
-    "clip_gradients_by_norm",
-    "dnn_logit_fn_builder",
-    "export_all_saved_models",
-    "export_saved_model_for_mode",
-    "forward_features",
-    "linear_logit_fn_builder",
-    "logistic_regression_head",
-    "make_early_stopping_hook",
-    "make_stop_at_checkpoint_step_hook",
-    "multi_class_head",
-    "multi_head",
-    "multi_label_head",
-    "poisson_regression_head",
-    "read_eval_metrics",
-    "regression_head",
-    "replicate_model_fn",
-    "stop_if_higher_hook",
-    "stop_if_lower_hook",
-    "stop_if_no_decrease_hook",
-    "stop_if_no_increase_hook",
-]
 
 _early_stopping = private("early_stopping")
 _hooks = private("hooks.hooks")

@@ -123,8 +123,5 @@ def replicate_model_fn(
     """
     found = devices or [device.name for device in tf.config.list_logical_devices("GPU")]
     if len(found) > 1:
-        raise Unsupported(
-            f"replicate_model_fn over {len(found)} devices was replaced in TensorFlow 1.12.",
-            hint="Give RunConfig(train_distribute=tf.contrib.distribute.MirroredStrategy()).",
-        )
+        raise Unsupported.from_key("tf1.replicate", found=len(found))
     return model_fn

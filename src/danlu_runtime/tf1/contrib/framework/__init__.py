@@ -1,7 +1,5 @@
 """``tf.contrib.framework``: variables, argument scopes, checkpoints and checks on tensors."""
 
-# ruff: noqa: F401  the names are what this module is for
-
 import danlu_runtime.tf1.tf_slim_import  # isort: split
 
 from tensorflow.compat.v1 import (
@@ -31,41 +29,10 @@ from tensorflow.python.util.deprecation import (
     deprecated_arg_values,
     deprecated_args,
 )
-from tf_slim.ops.arg_scope import (
-    add_arg_scope,
-    arg_scope,
-    arg_scope_func_key,
-    arg_scoped_arguments,
-    current_arg_scope,
-    has_arg_scope,
-)
-from tf_slim.ops.framework_ops import get_graph_from_inputs, get_name_scope
-from tf_slim.ops.variables import (
-    VariableDeviceChooser,
-    add_model_variable,
-    assert_global_step,
-    assert_or_get_global_step,
-    assign_from_checkpoint_fn,
-    assign_from_values,
-    assign_from_values_fn,
-    create_global_step,
-    filter_variables,
-    get_global_step,
-    get_local_variables,
-    get_model_variables,
-    get_or_create_global_step,
-    get_trainable_variables,
-    get_unique_variable,
-    get_variable_full_name,
-    get_variables,
-    get_variables_by_name,
-    get_variables_by_suffix,
-    get_variables_to_restore,
-    global_variable,
-    local_variable,
-    model_variable,
-    variable,
-)
+from tf_slim.ops import variables
+from tf_slim.ops.arg_scope import *
+from tf_slim.ops.framework_ops import *
+from tf_slim.ops.variables import *
 
 from danlu_runtime.tf1.contrib.framework import (
     checkpoint_ops,
@@ -73,8 +40,8 @@ from danlu_runtime.tf1.contrib.framework import (
     graph_util,
     script_ops,
     tensor_util,
-    variables,
 )
+from danlu_runtime.tf1.contrib.framework._variables import assign_from_checkpoint, zero_initializer
 from danlu_runtime.tf1.contrib.framework.checkpoint_ops import (
     load_and_remap_matrix_initializer,
     load_embedding_initializer,
@@ -88,7 +55,6 @@ from danlu_runtime.tf1.contrib.framework.checkpoint_utils import (
     load_variable,
 )
 from danlu_runtime.tf1.contrib.framework.graph_util import fuse_op, get_placeholders
-from danlu_runtime.tf1.contrib.framework.restoring import assign_from_checkpoint
 from danlu_runtime.tf1.contrib.framework.script_ops import py_func
 from danlu_runtime.tf1.contrib.framework.tensor_util import (
     assert_scalar_int,
@@ -97,4 +63,3 @@ from danlu_runtime.tf1.contrib.framework.tensor_util import (
     with_same_shape,
     with_shape,
 )
-from danlu_runtime.tf1.contrib.framework.zero import zero_initializer

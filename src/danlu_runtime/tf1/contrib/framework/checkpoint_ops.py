@@ -7,16 +7,9 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.training.checkpoint_ops import (
     _load_and_remap_matrix_initializer as load_and_remap_matrix_initializer,
 )
-from tensorflow.python.training.checkpoint_ops import (
+from tensorflow.python.training.checkpoint_ops import (  # noqa: F401
     _load_embedding_initializer as load_embedding_initializer,
 )
-
-__all__ = [
-    "load_and_remap_matrix_initializer",
-    "load_embedding_initializer",
-    "load_linear_multiclass_bias_initializer",
-    "load_variable_slot_initializer",
-]
 
 Initializer = Callable[..., Any]
 

@@ -5,23 +5,11 @@ from typing import Any
 
 import numpy as np
 import tensorflow.compat.v1 as tf
-from tensorflow.python.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor
-from tensorflow.python.ops.check_ops import assert_same_float_dtype, assert_scalar
+from tensorflow.python.framework.sparse_tensor import convert_to_tensor_or_sparse_tensor  # noqa: F401
+from tensorflow.python.ops.check_ops import assert_same_float_dtype, assert_scalar  # noqa: F401
 from tensorflow.python.ops.confusion_matrix import (
     remove_squeezable_dimensions as _labels_first,
 )
-
-__all__ = [
-    "assert_same_float_dtype",
-    "assert_scalar",
-    "assert_scalar_int",
-    "convert_to_tensor_or_sparse_tensor",
-    "is_tensor",
-    "reduce_sum_n",
-    "remove_squeezable_dimensions",
-    "with_same_shape",
-    "with_shape",
-]
 
 is_tensor = tf.is_tensor
 
@@ -103,7 +91,7 @@ def _shape_of_int32(shape: Any, tensor: tf.Tensor) -> Any:
     return shape
 
 
-def _static(shape: np.ndarray) -> list[int | None]:
+def _static(shape: np.ndarray[Any, Any]) -> list[int | None]:
     return [None if size == -1 else int(size) for size in shape]
 
 

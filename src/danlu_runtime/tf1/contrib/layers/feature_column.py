@@ -1,36 +1,32 @@
 """``tf.contrib.layers`` feature columns: the functions that make them, and what to parse."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime.tf1.contrib.layers.columns.base import (
+from danlu_runtime.tf1.contrib.layers._column import (
     _DeepEmbeddingLookupArguments,
+    _embeddings_from_arguments,
     _FeatureColumn,
     _LinearEmbeddingLookupArguments,
+    _maybe_restore_from_checkpoint,
     is_number,
 )
-from danlu_runtime.tf1.contrib.layers.columns.crossed import _CrossedColumn
-from danlu_runtime.tf1.contrib.layers.columns.dense import (
+from danlu_runtime.tf1.contrib.layers._dense_columns import (
     _EmbeddingColumn,
     _OneHotColumn,
     _ScatteredEmbeddingColumn,
 )
-from danlu_runtime.tf1.contrib.layers.columns.parsing import (
-    _create_sequence_feature_spec_for_parsing,
-    create_feature_spec_for_parsing,
-    make_place_holder_tensors_for_base_features,
-)
-from danlu_runtime.tf1.contrib.layers.columns.real import (
+from danlu_runtime.tf1.contrib.layers._real_columns import (
     _BucketizedColumn,
     _RealValuedColumn,
     _RealValuedVarLenColumn,
     default_numbers,
 )
-from danlu_runtime.tf1.contrib.layers.columns.sharing import shared_embedding_columns
-from danlu_runtime.tf1.contrib.layers.columns.sparse import (
+from danlu_runtime.tf1.contrib.layers._sparse_columns import (
     HashKeys,
+    _CrossedColumn,
     _SparseColumn,
     _SparseColumnHashed,
     _SparseColumnIntegerized,
@@ -39,12 +35,7 @@ from danlu_runtime.tf1.contrib.layers.columns.sparse import (
     _SparseIdLookupConfig,
     _WeightedSparseColumn,
 )
-from danlu_runtime.tf1.contrib.layers.columns.weights import (
-    _embeddings_from_arguments,
-    _maybe_restore_from_checkpoint,
-)
 
-# Private names are kept in their module: scripts test what a column is by its class.
 __all__ = [
     "_BucketizedColumn",
     "_CrossedColumn",
@@ -82,6 +73,9 @@ __all__ = [
     "sparse_column_with_vocabulary_file",
     "weighted_sparse_column",
 ]
+
+
+# Private names are kept in their module: scripts test what a column is by its class.
 GONE = {
     "DataFrameColumn": "Columns of tf.contrib.learn.dataframe went with it; use tf.data and "
     "tf.contrib.layers.real_valued_column.",
@@ -290,3 +284,131 @@ def crossed_column(
     return _CrossedColumn(
         columns, hash_bucket_size, hash_key, combiner, ckpt_to_load_from, tensor_name_in_ckpt
     )
+
+
+# Embedding columns that have one variable together.
+
+
+_NAMED = 3  # a shared embedding is called by its first columns
+
+
+def shared_embedding_columns(
+    sparse_id_columns: Sequence[Any],
+    dimension: int,
+    combiner: str = "mean",
+    shared_embedding_name: str | None = None,
+    initializer: Any = None,
+    ckpt_to_load_from: str | None = None,
+    tensor_name_in_ckpt: str | None = None,
+    max_norm: float | None = None,
+    trainable: bool = True,
+) -> Sequence[_EmbeddingColumn]:
+    """Return a column each, over one embedding; a list where there is only one, else a tuple."""
+    _check(sparse_id_columns)
+    single = len(sparse_id_columns) == 1
+    first = sparse_id_columns[0]
+    if not single and not all(_compatible(first, other) for other in sparse_id_columns[1:]):
+        raise ValueError("The input sparse id columns are not compatible.")
+    if not single and not shared_embedding_name:
+        shared_embedding_name = _name(sparse_id_columns)
+    columns = [
+        _EmbeddingColumn(
+            column,
+            dimension,
+            combiner,
+            initializer,
+            ckpt_to_load_from,
+            tensor_name_in_ckpt,
+            shared_embedding_name,
+            None if single else first.length,
+            max_norm=max_norm,
+            trainable=trainable,
+        )
+        for column in sparse_id_columns
+    ]
+    return columns if single else tuple(columns)
+
+
+def _check(columns: Any) -> None:
+    if not isinstance(columns, Sequence) or isinstance(columns, str):
+        raise TypeError(
+            "sparse_id_columns must be a non-string sequence (ex: list or tuple) instead of type "
+            f"{type(columns)}."
+        )
+    if len(columns) < 1:
+        raise ValueError("The input sparse_id_columns should have at least one element.")
+    for column in columns:
+        if not isinstance(column, _SparseColumn | _WeightedSparseColumn):
+            raise TypeError(
+                "Elements of sparse_id_columns must be _SparseColumn or _WeightedSparseColumn, "
+                f"but {column} is not."
+            )
+
+
+def _compatible(first: Any, other: Any) -> bool:
+    # Only a weighted column knows how to look through a weighted one.
+    if isinstance(first, _WeightedSparseColumn):
+        return first.is_compatible(other)
+    return other.is_compatible(first)
+
+
+def _name(columns: Sequence[Any]) -> str:
+    plain = sorted(c.name for c in columns if isinstance(c, _SparseColumn))
+    weighted = sorted(c.name for c in columns if not isinstance(c, _SparseColumn))
+    names = [*plain, *weighted]
+    others = f"_plus_{len(names) - _NAMED}_others" if len(names) > _NAMED else ""
+    return "_".join(names[:_NAMED]) + others + "_shared_embedding"
+
+
+# What to parse from examples for columns.
+
+
+def create_feature_spec_for_parsing(
+    feature_columns: Iterable[Any] | Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what ``tf.parse_example`` needs for these columns."""
+    columns = feature_columns.values() if isinstance(feature_columns, dict) else feature_columns
+    spec: dict[str, Any] = {}
+    for column in columns:
+        if not isinstance(column, _FeatureColumn):
+            raise TypeError(
+                "feature_columns should only contain instances of _FeatureColumn. "
+                f"Given column is {column}"
+            )
+        spec.update(column.config)
+    return spec
+
+
+def _create_sequence_feature_spec_for_parsing(
+    sequence_feature_columns: Iterable[Any], allow_missing_by_default: bool = False
+) -> dict[str, Any]:
+    """Return the same for features of every step; a default allows a feature to be missing."""
+    spec: dict[str, Any] = {}
+    for name, feature in create_feature_spec_for_parsing(sequence_feature_columns).items():
+        if isinstance(feature, tf.VarLenFeature):
+            spec[name] = feature
+            continue
+        has_default = feature.default_value is not None
+        if has_default:
+            tf.logging.warning(
+                'Found default value %s for feature "%s". Ignoring this value and setting '
+                "`allow_missing=True` instead.",
+                feature.default_value,
+                name,
+            )
+        spec[name] = tf.FixedLenSequenceFeature(
+            feature.shape, feature.dtype, allow_missing_by_default or has_default
+        )
+    return spec
+
+
+def make_place_holder_tensors_for_base_features(feature_columns: Iterable[Any]) -> dict[str, Any]:
+    """Return placeholders for the features of these columns, by name."""
+    return {
+        name: tf.sparse_placeholder(feature.dtype, name=f"Placeholder_{name}")
+        if isinstance(feature, tf.VarLenFeature)
+        else tf.placeholder(
+            feature.dtype, shape=(None, feature.shape[0]), name=f"Placeholder_{name}"
+        )
+        for name, feature in create_feature_spec_for_parsing(feature_columns).items()
+    }

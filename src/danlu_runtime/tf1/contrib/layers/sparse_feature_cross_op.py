@@ -21,7 +21,7 @@ _LARGEST = 2**63 - 1
 
 
 def sparse_feature_cross(
-    inputs: Sequence[Feature],
+    inputs: Sequence[Any],
     hashed_output: bool = False,
     num_buckets: int = 0,
     name: str | None = None,
@@ -33,7 +33,7 @@ def sparse_feature_cross(
     """
     if not isinstance(inputs, list):
         raise TypeError("Inputs must be a list")
-    if not all(isinstance(given, tf.SparseTensor | tf.Tensor) for given in inputs):
+    if not all(isinstance(given, Feature) for given in inputs):
         raise TypeError("All inputs must be SparseTensors")
     sparse = [_as_text_or_int64(i) for i in inputs if isinstance(i, tf.SparseTensor)]
     dense = [_as_text_or_int64(i) for i in inputs if not isinstance(i, tf.SparseTensor)]
@@ -64,7 +64,7 @@ class _Rows(NamedTuple):
     counts: tf.Tensor
 
 
-def _as_text_or_int64(feature: Feature) -> Any:
+def _as_text_or_int64(feature: Any) -> Any:
     return feature if feature.dtype == tf.string else tf.cast(feature, tf.int64)
 
 

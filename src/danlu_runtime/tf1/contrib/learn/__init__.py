@@ -2,9 +2,7 @@
 
 from danlu_runtime.tf1.contrib.learn import (
     datasets,
-    evaluable,
     export_strategy,
-    io,
     learn_runner,
     metric_spec,
     monitors,
@@ -13,6 +11,7 @@ from danlu_runtime.tf1.contrib.learn import (
     utils,
 )
 from danlu_runtime.tf1.contrib.learn import estimators as _estimators
+from danlu_runtime.tf1.contrib.learn import learn_io as io
 from danlu_runtime.tf1.contrib.learn.estimators import (
     BaseEstimator,
     ClusterConfig,
@@ -51,7 +50,7 @@ from danlu_runtime.tf1.contrib.learn.estimators import (
 )
 from danlu_runtime.tf1.contrib.learn.experiment import Experiment
 from danlu_runtime.tf1.contrib.learn.export_strategy import ExportStrategy
-from danlu_runtime.tf1.contrib.learn.io import (
+from danlu_runtime.tf1.contrib.learn.learn_io import (
     extract_dask_data,
     extract_dask_labels,
     extract_pandas_data,
@@ -76,73 +75,6 @@ from danlu_runtime.tf1.contrib.learn.utils import (
 # Names that scripts of 2016 have for the same classes.
 TensorFlowEstimator = Estimator
 
-__all__ = [
-    "BaseEstimator",
-    "ClusterConfig",
-    "DNNClassifier",
-    "DNNEstimator",
-    "DNNLinearCombinedClassifier",
-    "DNNLinearCombinedEstimator",
-    "DNNLinearCombinedRegressor",
-    "DNNRegressor",
-    "Environment",
-    "Estimator",
-    "Evaluable",
-    "Experiment",
-    "ExportStrategy",
-    "Head",
-    "InputFnOps",
-    "LinearClassifier",
-    "LinearEstimator",
-    "LinearRegressor",
-    "LogisticRegressor",
-    "MetricKey",
-    "MetricSpec",
-    "ModeKeys",
-    "ModelFnOps",
-    "NanLossDuringTrainingError",
-    "PredictionKey",
-    "ProblemType",
-    "RunConfig",
-    "SKCompat",
-    "TaskType",
-    "TensorFlowEstimator",
-    "Trainable",
-    "binary_svm_head",
-    "build_default_serving_input_fn",
-    "build_parsing_serving_input_fn",
-    "datasets",
-    "estimator",
-    "evaluable",
-    "export_strategy",
-    "extract_dask_data",
-    "extract_dask_labels",
-    "extract_pandas_data",
-    "extract_pandas_labels",
-    "extract_pandas_matrix",
-    "infer_real_valued_columns_from_input",
-    "infer_real_valued_columns_from_input_fn",
-    "io",
-    "learn_runner",
-    "loss_only_head",
-    "make_export_strategy",
-    "metric_spec",
-    "monitors",
-    "multi_class_head",
-    "multi_head",
-    "multi_label_head",
-    "no_op_train_fn",
-    "poisson_regression_head",
-    "preprocessing",
-    "read_batch_examples",
-    "read_batch_features",
-    "read_batch_record_features",
-    "read_keyed_batch_examples",
-    "read_keyed_batch_features",
-    "regression_head",
-    "trainable",
-    "utils",
-]
 
 _LOOPS = "Use Estimator.fit, or tf.train.MonitoredTrainingSession."
 GONE = _estimators.GONE | {

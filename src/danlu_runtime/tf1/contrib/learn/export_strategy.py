@@ -4,8 +4,6 @@ import collections
 import inspect
 from typing import Any
 
-__all__ = ["ExportStrategy"]
-
 
 class ExportStrategy(
     collections.namedtuple("ExportStrategy", ["name", "export_fn", "strip_default_attrs"])

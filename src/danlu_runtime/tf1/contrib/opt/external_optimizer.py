@@ -80,7 +80,7 @@ class ExternalOptimizerInterface:
         )
         self._write(session, result)
 
-    def _minimize(self, **_: Any) -> Any:
+    def _minimize(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError(
             "To use ExternalOptimizerInterface, subclass from it and implement _minimize."
         )

@@ -11,11 +11,31 @@ from tensorflow.python.ops.rnn import (
 from tensorflow.python.ops.rnn import _transpose_batch_time as transpose_batch_time
 from tf_keras.src.layers.rnn.legacy_cells import LayerRNNCell
 
-from danlu_runtime.tf1.contrib.rnn.conv_cells import (
+from danlu_runtime.tf1.contrib.rnn._gated_cells import (
+    GLSTMCell,
+    IndRNNCell,
+    IndyGRUCell,
+    IndyLSTMCell,
+    IntersectionRNNCell,
+    NASCell,
+    PhasedLSTMCell,
+    SRUCell,
+    UGRNNCell,
+)
+from danlu_runtime.tf1.contrib.rnn._grid_cells import (
+    BidirectionalGridLSTMCell,
+    GridLSTMCell,
+    TimeFreqLSTMCell,
+)
+from danlu_runtime.tf1.contrib.rnn._lstm_cells import (
     Conv1DLSTMCell,
     Conv2DLSTMCell,
     Conv3DLSTMCell,
     ConvLSTMCell,
+    CoupledInputForgetGateLSTMCell,
+    LayerNormBasicLSTMCell,
+    LayerNormLSTMCell,
+    WeightNormLSTMCell,
 )
 from danlu_runtime.tf1.contrib.rnn.core_rnn_cell import (
     EmbeddingWrapper,
@@ -29,31 +49,7 @@ from danlu_runtime.tf1.contrib.rnn.fused_rnn_cell import (
     FusedRNNCellAdaptor,
     TimeReversedFusedRNN,
 )
-from danlu_runtime.tf1.contrib.rnn.gated_cells import (
-    GLSTMCell,
-    IntersectionRNNCell,
-    NASCell,
-    PhasedLSTMCell,
-    UGRNNCell,
-)
-from danlu_runtime.tf1.contrib.rnn.grid_cells import (
-    BidirectionalGridLSTMCell,
-    GridLSTMCell,
-    TimeFreqLSTMCell,
-)
 from danlu_runtime.tf1.contrib.rnn.gru_ops import GRUBlockCell, GRUBlockCellV2
-from danlu_runtime.tf1.contrib.rnn.independent_cells import (
-    IndRNNCell,
-    IndyGRUCell,
-    IndyLSTMCell,
-    SRUCell,
-)
-from danlu_runtime.tf1.contrib.rnn.lstm_cells import (
-    CoupledInputForgetGateLSTMCell,
-    LayerNormBasicLSTMCell,
-    LayerNormLSTMCell,
-    WeightNormLSTMCell,
-)
 from danlu_runtime.tf1.contrib.rnn.lstm_ops import (
     LSTMBlockCell,
     LSTMBlockFusedCell,
@@ -63,7 +59,7 @@ from danlu_runtime.tf1.contrib.rnn.rnn import (
     stack_bidirectional_dynamic_rnn,
     stack_bidirectional_rnn,
 )
-from danlu_runtime.tf1.contrib.rnn.wrappers import (
+from danlu_runtime.tf1.contrib.rnn.rnn_cell import (
     AttentionCellWrapper,
     CompiledWrapper,
     HighwayWrapper,
@@ -89,60 +85,3 @@ GONE = {
     "MinimalRNNCell": _OWN_CELL,
     "NTMCell": _OWN_CELL,
 }
-
-__all__ = [
-    "AttentionCellWrapper",
-    "BasicLSTMCell",
-    "BasicRNNCell",
-    "BidirectionalGridLSTMCell",
-    "CompiledWrapper",
-    "Conv1DLSTMCell",
-    "Conv2DLSTMCell",
-    "Conv3DLSTMCell",
-    "ConvLSTMCell",
-    "CoupledInputForgetGateLSTMCell",
-    "DeviceWrapper",
-    "DropoutWrapper",
-    "EmbeddingWrapper",
-    "FusedRNNCell",
-    "FusedRNNCellAdaptor",
-    "GLSTMCell",
-    "GRUBlockCell",
-    "GRUBlockCellV2",
-    "GRUCell",
-    "GridLSTMCell",
-    "HighwayWrapper",
-    "IndRNNCell",
-    "IndyGRUCell",
-    "IndyLSTMCell",
-    "InputProjectionWrapper",
-    "IntersectionRNNCell",
-    "LSTMBlockCell",
-    "LSTMBlockFusedCell",
-    "LSTMBlockWrapper",
-    "LSTMCell",
-    "LSTMStateTuple",
-    "LayerNormBasicLSTMCell",
-    "LayerNormLSTMCell",
-    "LayerRNNCell",
-    "MultiRNNCell",
-    "NASCell",
-    "OutputProjectionWrapper",
-    "PhasedLSTMCell",
-    "RNNCell",
-    "ResidualWrapper",
-    "SRUCell",
-    "TimeFreqLSTMCell",
-    "TimeReversedFusedRNN",
-    "UGRNNCell",
-    "WeightNormLSTMCell",
-    "_Linear",
-    "_linear",
-    "best_effort_input_batch_size",
-    "stack_bidirectional_dynamic_rnn",
-    "stack_bidirectional_rnn",
-    "static_bidirectional_rnn",
-    "static_rnn",
-    "static_state_saving_rnn",
-    "transpose_batch_time",
-]

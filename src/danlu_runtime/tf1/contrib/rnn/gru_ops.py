@@ -5,9 +5,9 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tf_keras.src.layers.rnn.legacy_cells import LayerRNNCell
 
-from danlu_runtime.tf1.contrib.rnn import block_gradients
+from danlu_runtime.tf1.contrib.rnn import _block_gradients
 
-block_gradients.register()
+_block_gradients.register()
 
 
 class GRUBlockCell(LayerRNNCell):
@@ -24,9 +24,10 @@ class GRUBlockCell(LayerRNNCell):
         name: str = "gru_cell",
     ) -> None:
         super().__init__(_reuse=reuse, name=name)
-        if (cell_size is None) == (num_units is None):
+        given = [size for size in (num_units, cell_size) if size is not None]
+        if len(given) != 1:
             raise ValueError("Exactly one of num_units or cell_size must be provided.")
-        self._cell_size = num_units if cell_size is None else cell_size
+        self._cell_size = given[0]
         self.input_spec = tf.layers.InputSpec(ndim=2)
 
     @property

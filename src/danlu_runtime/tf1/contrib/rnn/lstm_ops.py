@@ -6,9 +6,9 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 from tf_keras.src.layers.rnn.legacy_cells import LayerRNNCell
 
-from danlu_runtime.tf1.contrib.rnn import block_gradients
+from danlu_runtime.tf1.contrib.rnn import _block_gradients
 
-block_gradients.register()
+_block_gradients.register()
 
 _PEEPHOLES = {"wci": "w_i_diag", "wcf": "w_f_diag", "wco": "w_o_diag"}
 

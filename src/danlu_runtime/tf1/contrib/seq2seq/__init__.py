@@ -32,13 +32,11 @@ from danlu_runtime.tf1.contrib.seq2seq.helper import (
     Helper,
     InferenceHelper,
     SampleEmbeddingHelper,
+    ScheduledEmbeddingTrainingHelper,
+    ScheduledOutputTrainingHelper,
     TrainingHelper,
 )
 from danlu_runtime.tf1.contrib.seq2seq.loss import sequence_loss
-from danlu_runtime.tf1.contrib.seq2seq.scheduled import (
-    ScheduledEmbeddingTrainingHelper,
-    ScheduledOutputTrainingHelper,
-)
 
 _DECODER = "It left in 1.2: use BasicDecoder with a helper and dynamic_decode."
 _ATTENTION = "It left in 1.2: use AttentionWrapper with BahdanauAttention or LuongAttention."
@@ -55,35 +53,3 @@ GONE = {
     "simple_decoder_fn_inference": _DECODER,
     "simple_decoder_fn_train": _DECODER,
 }
-
-__all__ = [
-    "AttentionMechanism",
-    "AttentionWrapper",
-    "AttentionWrapperState",
-    "BahdanauAttention",
-    "BahdanauMonotonicAttention",
-    "BasicDecoder",
-    "BasicDecoderOutput",
-    "BeamSearchDecoder",
-    "BeamSearchDecoderOutput",
-    "BeamSearchDecoderState",
-    "CustomHelper",
-    "Decoder",
-    "FinalBeamSearchDecoderOutput",
-    "GreedyEmbeddingHelper",
-    "Helper",
-    "InferenceHelper",
-    "LuongAttention",
-    "LuongMonotonicAttention",
-    "SampleEmbeddingHelper",
-    "ScheduledEmbeddingTrainingHelper",
-    "ScheduledOutputTrainingHelper",
-    "TrainingHelper",
-    "dynamic_decode",
-    "gather_tree",
-    "hardmax",
-    "monotonic_attention",
-    "safe_cumprod",
-    "sequence_loss",
-    "tile_batch",
-]

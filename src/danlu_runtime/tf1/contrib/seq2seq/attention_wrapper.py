@@ -8,28 +8,24 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.ops.rnn_cell_impl import _zero_state_tensors, assert_like_rnncell
 from tensorflow.python.trackable.base import no_automatic_dependency_tracking
 
-from danlu_runtime.tf1.contrib.seq2seq.attention import (
+from danlu_runtime.tf1.contrib.seq2seq._attention import (
     AttentionMechanism,
     BahdanauAttention,
     BahdanauMonotonicAttention,
     LuongAttention,
     LuongMonotonicAttention,
+    _bahdanau_score,
     _BaseAttentionMechanism,
     _BaseMonotonicAttentionMechanism,
-)
-from danlu_runtime.tf1.contrib.seq2seq.attention_scores import (
-    _bahdanau_score,
     _luong_score,
     _maybe_mask_score,
-    _prepare_memory,
-)
-from danlu_runtime.tf1.contrib.seq2seq.basic_decoder import check_layer
-from danlu_runtime.tf1.contrib.seq2seq.monotonic import (
     _monotonic_probability_fn,
+    _prepare_memory,
     hardmax,
     monotonic_attention,
     safe_cumprod,
 )
+from danlu_runtime.tf1.contrib.seq2seq.basic_decoder import check_layer
 
 __all__ = [
     "AttentionMechanism",

@@ -3,21 +3,11 @@
 from danlu_runtime.tf1.contrib.session_bundle import (
     constants,
     exporter,
-    gc,
     manifest_pb2,
     session_bundle,
 )
 from danlu_runtime.tf1.contrib.session_bundle.session_bundle import (
     load_session_bundle_from_path,
 )
-
-__all__ = [
-    "constants",
-    "exporter",
-    "gc",
-    "load_session_bundle_from_path",
-    "manifest_pb2",
-    "session_bundle",
-]
 
 GONE = {"bundle_shim": "Use tf.saved_model.loader.load: exports are SavedModels."}

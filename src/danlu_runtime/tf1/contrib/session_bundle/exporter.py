@@ -12,7 +12,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime.tf1.contrib.session_bundle import constants, gc, manifest_pb2
+from danlu_runtime.tf1.contrib.learn.utils import gc
+from danlu_runtime.tf1.contrib.session_bundle import constants, manifest_pb2
 
 __all__ = [
     "Exporter",
@@ -85,7 +86,7 @@ class Exporter:
         default_graph_signature: Any = None,
         named_graph_signatures: Mapping[str, Any] | None = None,
         assets_collection: Any = None,
-        assets_callback: Callable[..., Any] = gfile_copy_callback,
+        assets_callback: Callable[..., Any] | None = gfile_copy_callback,
     ) -> None:
         """Set the signatures; names of `named_graph_signatures` must be text."""
         for name in named_graph_signatures or {}:

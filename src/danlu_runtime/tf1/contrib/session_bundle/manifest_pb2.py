@@ -6,16 +6,6 @@ here because the generated module left TensorFlow.
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-__all__ = [
-    "AssetFile",
-    "ClassificationSignature",
-    "GenericSignature",
-    "RegressionSignature",
-    "Signature",
-    "Signatures",
-    "TensorBinding",
-]
-
 _PACKAGE = "tensorflow.serving"
 _Field = descriptor_pb2.FieldDescriptorProto
 # Message -> its fields in the order of their numbers: name, and message type or None for text.

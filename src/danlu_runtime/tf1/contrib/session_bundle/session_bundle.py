@@ -7,11 +7,9 @@ import tensorflow.compat.v1 as tf
 
 from danlu_runtime.tf1.contrib.session_bundle import constants
 
-__all__ = ["load_session_bundle_from_path", "maybe_session_bundle_dir"]
-
 
 def maybe_session_bundle_dir(export_dir: str) -> bool:
-    """Tell whether a folder holds an export of before SavedModel."""
+    """Return True if a folder holds an export of before SavedModel."""
     return tf.gfile.Exists(os.path.join(export_dir, constants.META_GRAPH_DEF_FILENAME))
 
 

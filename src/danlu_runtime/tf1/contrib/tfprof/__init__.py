@@ -1,5 +1,3 @@
 """tf.contrib.tfprof: counts of parameters and of floating-point operations."""
 
 from danlu_runtime.tf1.contrib.tfprof import model_analyzer
-
-__all__ = ["model_analyzer"]

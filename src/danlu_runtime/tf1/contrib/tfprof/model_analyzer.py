@@ -8,8 +8,6 @@ _builder = tf.profiler.ProfileOptionBuilder
 TRAINABLE_VARS_PARAMS_STAT_OPTIONS = _builder.trainable_variables_parameter()
 FLOAT_OPS_OPTIONS = _builder.float_operation()
 
-__all__ = ["FLOAT_OPS_OPTIONS", "TRAINABLE_VARS_PARAMS_STAT_OPTIONS", "print_model_analysis"]
-
 
 def print_model_analysis(
     graph: tf.Graph,

@@ -9,21 +9,6 @@ from danlu_runtime.tf1.contrib.tpu.tpu_estimator import TPUEstimator, TPUEstimat
 from danlu_runtime.tf1.contrib.tpu.tpu_optimizer import CrossShardOptimizer
 from danlu_runtime.tf1.estimator import private
 
-__all__ = [
-    "AsyncCheckpointSaverHook",
-    "CrossShardOptimizer",
-    "InputPipelineConfig",
-    "RunConfig",
-    "TPUConfig",
-    "TPUEstimator",
-    "TPUEstimatorSpec",
-    "async_checkpoint",
-    "bfloat16",
-    "bfloat16_scope",
-    "tpu_config",
-    "tpu_optimizer",
-]
-
 tpu_config = private("tpu.tpu_config")
 InputPipelineConfig = tpu_config.InputPipelineConfig
 RunConfig = tpu_config.RunConfig

@@ -6,8 +6,6 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-__all__ = ["AsyncCheckpointSaverHook"]
-
 
 class AsyncCheckpointSaverHook(tf.train.CheckpointSaverHook):
     """Saves in a thread of its own; a save that is due while one is written is left out.

@@ -5,9 +5,7 @@ from typing import Any
 from danlu.errors import Unsupported
 from danlu_runtime.tf1.estimator import private
 
-__all__ = ["TPUEstimator", "TPUEstimatorSpec"]
-
-_tpu_estimator = private("tpu.tpu_estimator")
+_tpu_estimator: Any = private("tpu.tpu_estimator")
 TPUEstimatorSpec = _tpu_estimator.TPUEstimatorSpec
 
 
@@ -25,8 +23,5 @@ class TPUEstimator(_tpu_estimator.TPUEstimator):
         **kwargs: Any,
     ) -> None:
         if use_tpu:
-            raise Unsupported(
-                "TPUEstimator was made with use_tpu=True (its default) and there is no TPU here.",
-                hint="Pass use_tpu=False: the model then trains on the CPUs and GPUs there are.",
-            )
+            raise Unsupported.from_key("tf1.no_tpu")
         super().__init__(model_fn, model_dir, config, params, use_tpu, *args, **kwargs)

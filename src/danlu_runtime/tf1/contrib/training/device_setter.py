@@ -6,8 +6,6 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-__all__ = ["GreedyLoadBalancingStrategy", "RandomStrategy", "byte_size_load_fn"]
-
 
 class RandomStrategy:
     """By a hash of the operation's name: the same in every process, whatever the order."""

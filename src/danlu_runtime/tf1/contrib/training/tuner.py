@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Tuner(abc.ABC):
-    """Starts trials and is told their results; there was never an implementation in TensorFlow."""
+    """Starts trials and receives their results; there was never an implementation in TensorFlow."""
 
     @abc.abstractmethod
     def next_trial(self) -> bool:

@@ -1,24 +1,26 @@
-"""From a list of files to elements: read, decoded, batched. Both data sets of images use it."""
+"""The pipeline of image folder data sets: it lists, reads, decodes and batches files."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import os
+import struct
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import tensorflow.compat.v1 as tf
+
 from moxing.tensorflow.datasets import images, places
-from moxing.tensorflow.datasets.base import iterator_of, seeded
-from moxing.tensorflow.datasets.batching import Making
-from moxing.tensorflow.datasets.copies import Copies
-from moxing.tensorflow.datasets.images import Skipped
-from moxing.tensorflow.datasets.mapping import kept, mapped
+from moxing.tensorflow.datasets.base import iterator_of, seeded, shuffle_seed, workers
+from moxing.tensorflow.datasets.files import Copies, kept, mapped
+from moxing.tensorflow.datasets.images import Making, Skipped
 from moxing.tensorflow.datasets.reader.raw_reader import ParallelReader, with_data
 
-FEATURES = ("image_name", "image", "label", "label_desc")  # the order preprocess_fn has them in
+FEATURES = ("image_name", "image", "label", "label_desc")  # the order for preprocess_fn
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the bytes of files are read, and by how many threads made into images."""
+    """How files are read, and the number of threads that decode them."""
 
     root: str
     num_readers: int
@@ -36,9 +38,9 @@ class Reading:
             )
 
     def reader(self) -> Any:
-        """Return who reads files as a stage of its own, or None where decoders read them.
+        """Return the reader that is a separate stage, or None if the decoding threads read files.
 
-        A local file is read in less time than it takes to hand it from thread to thread.
+        Reading a local file takes less time than passing it from thread to thread.
         """
         kind = self.reader_class
         if kind is None:
@@ -69,12 +71,12 @@ Step = Callable[[Features], Features]
 def next_of(
     files: Any, reading: Reading, making: Making, finish: Step, skipped: Skipped | None
 ) -> Features:
-    """Return the features of the next of files, of which all but the image is known.
+    """Return the features of the next of ``files``, for which all but the image is known.
 
-    ``skipped`` is told of files that are no images; None: one is an error. ``finish`` is what is
-    left to do with the features of an element. Single images are decoded in the graph, and not in
-    the data set: ``mox.run`` brings what ``input_fn`` does with an image into one function with the
-    decoding of it, and pixels are still warm then.
+    ``skipped`` records files that are not images; if it is None, such a file is an error.
+    ``finish`` completes the features of an element. Single images are decoded in the graph, not in
+    the data set. ``mox.run`` then merges the decoding and the image operations of ``input_fn`` into
+    one function, while the pixels are still in the CPU cache.
     """
     if reading.cache:
         copies = Copies(reading.cache, reading.root)
@@ -83,8 +85,9 @@ def next_of(
     if reader is not None:
         files = reader.read(files)
     read = with_data if reader is None else _as_it_is
-    if making.preprocess_fn is not None:
-        found = _preprocessed(files, read, reading, making, finish)
+    preprocess = making.preprocess_fn
+    if preprocess is not None:
+        found = _preprocessed(files, read, reading, making, finish, preprocess)
     elif making.batch_size is not None or skipped is not None:
         found = _decoded(files, read, reading, making, finish, skipped)
     else:
@@ -139,14 +142,21 @@ def _resized(features: Features, making: Making) -> Features:
     return {**features, "image": images.resized(features["image"], making.size)}
 
 
-def _preprocessed(files: Any, read: Step, reading: Reading, making: Making, finish: Step) -> Any:
-    """The user's function gets bytes, of a whole batch where there is ``batch_size``."""
+def _preprocessed(
+    files: Any,
+    read: Step,
+    reading: Reading,
+    making: Making,
+    finish: Step,
+    preprocess_fn: Callable[..., Any],
+) -> Any:
+    """Apply ``preprocess_fn`` to the bytes of a file, or of a batch with ``batch_size``."""
     threads = None if seeded() else reading.threads
     data = mapped(files, read, reading.threads, reading.in_order or seeded())
 
     def one(file: Features) -> Features:
         given = finish({**file, "image": file["data"]})
-        answer = making.preprocess_fn(*(given[name] for name in FEATURES))
+        answer = preprocess_fn(*(given[name] for name in FEATURES))
         if not isinstance(answer, list | tuple) or len(answer) != len(FEATURES):
             raise TypeError(
                 f"preprocess_fn must return the four it was given ({', '.join(FEATURES)}), "
@@ -160,3 +170,56 @@ def _preprocessed(files: Any, read: Step, reading: Reading, making: Making, fini
     if making.batch_size is not None:
         found = found.unbatch()
     return making.batched(mapped(found, lambda one: _changed(one, making), threads))
+
+
+_NUMBER = struct.Struct("<q")
+_TO_THE_END = 1 << 30
+_AT_ONCE = 128
+
+
+def listing(
+    files: Sequence[tuple[str, int]],
+    *,
+    shuffle: bool,
+    buffer_size: int,
+    num_epochs: int | None,
+    shard: bool,
+    locate: Callable[[tf.Tensor, tf.Tensor], dict[str, tf.Tensor]],
+) -> Any:
+    """Return a data set of the results of ``locate`` for each file, in each epoch.
+
+    ``locate`` receives many names, relative to the folder of the data set, and numbers at once. The
+    overhead of a small operation exceeds the cost of its work.
+    """
+    own = share(files, shard)
+    path = places.scratch_file(tf.get_default_graph())
+    with tf.io.TFRecordWriter(path) as writer:
+        for name, number in own:
+            writer.write(_NUMBER.pack(number) + os.fsencode(name))
+    records = tf.data.TFRecordDataset(path)
+    records = records.apply(tf.data.experimental.assert_cardinality(len(own)))
+    if shuffle:
+        # A buffer of the whole list costs little: names, not images.
+        records = records.shuffle(max(len(own), buffer_size, 1), seed=shuffle_seed())
+    many = records.repeat(num_epochs).batch(_AT_ONCE)
+    return mapped(many, lambda chunk: locate(*_split(chunk))).unbatch()
+
+
+def share(files: Sequence[Any], shard: bool) -> Sequence[Any]:
+    """Return the files of this worker if ``shard`` is True, else all files."""
+    count, index = workers(shard)
+    return files[index::count]
+
+
+def _split(records: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    numbers = tf.io.decode_raw(tf.strings.substr(records, 0, _NUMBER.size), tf.int64)
+    return tf.strings.substr(records, _NUMBER.size, _TO_THE_END), tf.reshape(numbers, [-1])
+
+
+def base_names(paths: tf.Tensor) -> tf.Tensor:
+    return tf.strings.regex_replace(paths, "(?s).*/", "")
+
+
+def as_bytes(names: Sequence[str]) -> tf.Tensor:
+    """Return file names, which may contain any bytes, as a vector of the graph."""
+    return tf.constant([os.fsencode(name) for name in names], tf.string)

@@ -1,9 +1,13 @@
-"""The names scripts import from here."""
+"""The names of image folder data sets, at the path from which scripts import them."""
 
-from moxing.tensorflow.datasets.raw.classification import ImageClassificationRawDataset
-from moxing.tensorflow.datasets.raw.folders import ImageClassificationRawMetadata
-from moxing.tensorflow.datasets.raw.multilabel import MultilabelClassificationRawDataset
-from moxing.tensorflow.datasets.raw.multilabel_folders import MultilabelClassificationRawMetadata
+from moxing.tensorflow.datasets.raw.classification import (
+    ImageClassificationRawDataset,
+    MultilabelClassificationRawDataset,
+)
+from moxing.tensorflow.datasets.raw.folders import (
+    ImageClassificationRawMetadata,
+    MultilabelClassificationRawMetadata,
+)
 from moxing.tensorflow.datasets.raw.split import split_image_classification_dataset
 
 __all__ = [

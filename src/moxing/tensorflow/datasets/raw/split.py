@@ -1,4 +1,4 @@
-"""A folder of images split into several, by ratio within each class."""
+"""Splits a data set of images in class folders into two folders, without TensorFlow."""
 
 import logging
 import os
@@ -9,6 +9,7 @@ from moxing.framework import file
 from moxing.tensorflow.datasets.places import is_hidden, is_image, joined
 
 log = logging.getLogger("moxing")
+
 _HALF_A_PERCENT = 0.005
 
 
@@ -45,7 +46,7 @@ def split_image_classification_dataset(
 
 
 def _is_to_be_replaced(target: str, src_dir: str) -> bool:
-    """Tell whether a split is there. One that holds the images themselves is never replaced."""
+    """Return True if a split exists. A split that holds the images itself is never replaced."""
     if _rest(target, src_dir) is not None:
         raise ValueError(
             f"The split {target!r} would replace the images it is made of, those of {src_dir!r}. "

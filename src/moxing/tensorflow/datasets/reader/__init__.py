@@ -1,1 +1,4 @@
-"""How the bytes of files are read; ``raw_reader`` is a path scripts import."""
+"""Readers of the bytes of files.
+
+``raw_reader``: the readers, at the path that scripts import.
+"""

@@ -1,17 +1,17 @@
-"""Readers of files, for ``reader_class``; and the function older scripts import from here."""
+"""Readers of files, for ``reader_class``, and a function that older scripts import from here."""
 
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.datasets.mapping import mapped
+from moxing.tensorflow.datasets.files import mapped
 from moxing.tensorflow.datasets.raw.split import split_image_classification_dataset
 
 __all__ = ["AsyncRawGenerator", "ParallelReader", "split_image_classification_dataset"]
 
 
 class ParallelReader:
-    """Reads files ahead of those who decode them: ``num_readers`` at once, ``capacity`` in all.
+    """Reads files ahead of the decoder: ``num_readers`` at once, ``capacity`` in total.
 
     A class of the user's own has the same two arguments, and ``read``.
     """

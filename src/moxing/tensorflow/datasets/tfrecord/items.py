@@ -1,4 +1,4 @@
-"""``mox.get_tfrecord``: records read by the words of slim."""
+"""``mox.get_tfrecord``: records decoded by the handlers of TF-slim."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from moxing.tensorflow.datasets.tfrecord.records import BaseTFRecordDataset
 
 
 class TFRecordItems(BaseTFRecordDataset):
-    """Items that handlers of ``slim.tfexample_decoder`` make of a record's features."""
+    """A data set of items that handlers of ``slim.tfexample_decoder`` make from records."""
 
     def __init__(
         self,

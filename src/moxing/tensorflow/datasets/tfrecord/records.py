@@ -1,21 +1,21 @@
-"""TFRecord files as tensors: the records, parsed, and what a subclass makes of them."""
+"""Data sets of TFRecord files: the base class, and images with one label or several labels."""
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.datasets import places
+from moxing.tensorflow.datasets import images, places
 from moxing.tensorflow.datasets.base import BaseDataset, iterator_of, seeded, shuffle_seed, workers
-from moxing.tensorflow.datasets.batching import Making
-from moxing.tensorflow.datasets.copies import Copies
-from moxing.tensorflow.datasets.mapping import mapped
+from moxing.tensorflow.datasets.files import Copies, kept, mapped
+from moxing.tensorflow.datasets.images import Making
 
 Features = dict[str, Any]
 
 
 class Records:
-    """Where records come from: the arguments all data sets of TFRecord files have."""
+    """The source of records, with the arguments that all TFRecord data sets share."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Records:
         self._shard = shard
 
     def dataset(self) -> Any:
-        """Return the records; in the order of the files where they are not shuffled."""
+        """Return the records, in the order of the files if they are not shuffled."""
         count, index = workers(self._shard)
         files = tf.data.Dataset.from_tensor_slices(self._metadata.files)
         by_file = len(self._metadata.files) >= count
@@ -69,7 +69,7 @@ class Records:
 
 
 class BaseTFRecordDataset(BaseDataset):
-    """Records with the features ``feature_keys``, each read as its ``feature_values`` says.
+    """Records with the features ``feature_keys``, each read by its ``feature_values``.
 
     A subclass gives names in ``_build_features``, which gets the parsed tensors of a record in the
     order of the keys and calls ``self._add_feature(name, tensor)``. Without one the features have
@@ -126,8 +126,8 @@ class BaseTFRecordDataset(BaseDataset):
     def _next(self) -> Features:
         records = self._records.dataset()
         if self._making.batch_size is None:
-            # In the graph, and not in the data set: mox.run brings it into one function with what
-            # input_fn does with the features.
+            # Parsed in the graph, not in the data set. mox.run merges this with the operations of
+            # input_fn into one function.
             return self._parsed(iterator_of(self._making.finished(records)).get_next())
         return iterator_of(self._making.finished(self._batches(records))).get_next()
 
@@ -148,7 +148,7 @@ class BaseTFRecordDataset(BaseDataset):
 
 
 def paired(keys: Sequence[str] | None, values: Sequence[Any] | None) -> dict[str, Any]:
-    """Return key → how it is parsed, of two lists that belong together."""
+    """Return how each key is parsed, from two lists of equal length."""
     keys, values = list(keys or ()), list(values or ())
     if not keys or len(keys) != len(values):
         raise ValueError(
@@ -156,3 +156,148 @@ def paired(keys: Sequence[str] | None, values: Sequence[Any] | None) -> dict[str
             f"[tf.FixedLenFeature([], tf.int64)]; got {len(keys)} keys and {len(values)} values."
         )
     return dict(zip(keys, values, strict=True))
+
+
+class ImageClassificationTFRecordDataset(BaseTFRecordDataset):
+    """Features ``image`` (uint8, height x width x 3) and ``label`` of records made for slim.
+
+    ``custom_feature_keys`` and ``custom_feature_values`` define where in a record the image's
+    bytes, its format and its label are (the format may be left out), where they are not in
+    ``image/encoded``, ``image/format`` and ``image/class/label``. ``preprocess_fn`` gets the bytes
+    and the label of a record and returns an image and a label; one of four arguments, as for
+    folders, is given '' for the names.
+    """
+
+    def __init__(
+        self,
+        metadata: Any = None,
+        batch_size: int | None = None,
+        shuffle: bool = True,
+        shuffle_buffer_size: int = 6400,
+        num_parallel: int = 8,
+        num_epochs: int | None = None,
+        cache_dir: str | None = None,
+        preprocess_fn: Callable[..., Any] | None = None,
+        image_size: Any = None,
+        remove_cache_on_finish: bool = True,
+        private_num_threads: int = 0,
+        custom_feature_keys: Sequence[str] | None = None,
+        custom_feature_values: Sequence[Any] | None = None,
+        drop_remainder: Any = False,
+        augmentation_fn: Callable[[Any], Any] | None = None,
+        label_one_hot: bool = False,
+        *,
+        meta: Any = None,
+        skip_corrupted: bool = False,
+        shard: bool = False,
+    ) -> None:
+        keys = self._default_keys()
+        if custom_feature_keys is not None or custom_feature_values is not None:
+            keys = paired(custom_feature_keys, custom_feature_values)
+            if len(keys) not in (2, 3):
+                raise ValueError(
+                    "custom_feature_keys are those of the image, its format and its label, or of "
+                    f"the image and its label, in this order; got {list(keys)}."
+                )
+        super().__init__(
+            *(metadata, list(keys), list(keys.values()), None, shuffle, shuffle_buffer_size),
+            *(num_parallel, num_epochs, cache_dir, remove_cache_on_finish),
+            meta=meta,
+            shard=shard,
+        )
+        self._making = Making(
+            *(batch_size, num_epochs, preprocess_fn, augmentation_fn, image_size),
+            *(drop_remainder, private_num_threads),
+        )
+        self._label_one_hot = label_one_hot
+        self._skip_corrupted = skip_corrupted
+        self._skipped = images.Skipped()
+        if label_one_hot and not self.metadata.num_classes:
+            raise ValueError(
+                "label_one_hot needs the number of classes: pass num_classes to the metadata, or "
+                "put a labels.txt beside the files."
+            )
+
+    def _default_keys(self) -> dict[str, Any]:
+        return {
+            "image/encoded": tf.io.FixedLenFeature([], tf.string),
+            "image/format": tf.io.FixedLenFeature([], tf.string, default_value=""),
+            "image/class/label": tf.io.FixedLenFeature([], tf.int64),
+        }
+
+    def _build_features(self, *features: Any) -> None:
+        data, label = features[0], self._label(features[-1])
+        name = tf.constant(f"A record of {self.metadata}")
+        if self._making.preprocess_fn is not None:
+            image, label = _preprocessed(self._making.preprocess_fn, data, label)
+        elif self._skip_corrupted:
+            image = images.decoded_or_empty(data, name, self._skipped)
+        else:
+            image = images.decoded(images.sound(data, name))
+        self._add_feature("image", image if self._skip_corrupted else self._finished(image))
+        self._add_feature("label", label)
+
+    def _label(self, label: Any) -> tf.Tensor:
+        label = tf.reshape(tf.cast(label, tf.int64), [])
+        return tf.one_hot(label, self.metadata.num_classes) if self._label_one_hot else label
+
+    def _next(self) -> Features:
+        if not self._skip_corrupted:
+            return super()._next()
+        return iterator_of(self._making.finished(self._batches(self._records.dataset()))).get_next()
+
+    def _batches(self, records: Any) -> Any:
+        if not self._skip_corrupted:
+            return super()._batches(records)
+        threads = self._records.threads
+        found = mapped(records, self._parsed, threads, not self._shuffle or seeded())
+        found = kept(found, lambda features: images.has_pixels(features["image"]))
+        found = images.changed(found, self._finished, None if seeded() else threads)
+        return self._making.batched(found)
+
+    def _finished(self, image: tf.Tensor) -> tf.Tensor:
+        image = images.resized(image, self._making.size)
+        augment = self._making.augmentation_fn
+        return augment(image) if augment else image
+
+
+def _preprocessed(change: Callable[..., Any], data: Any, label: Any) -> tuple[Any, Any]:
+    named = _takes_four(change)
+    answer = change("", data, label, "") if named else change(data, label)
+    wanted = 4 if named else 2
+    if not isinstance(answer, list | tuple) or len(answer) != wanted:
+        raise TypeError(f"preprocess_fn must return the {wanted} it was given, got {answer!r}.")
+    return (answer[1], answer[2]) if named else (answer[0], answer[1])
+
+
+def _takes_four(change: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(change).bind("", "", "", "")
+    except TypeError:
+        return False
+    return True
+
+
+class MultilabelClassificationTFRecordDataset(ImageClassificationTFRecordDataset):
+    """As for one label, but ``image/class/label`` holds any number of them.
+
+    ``label`` is an int64 vector with a 1 for each.
+    """
+
+    def _default_keys(self) -> dict[str, Any]:
+        return {**super()._default_keys(), "image/class/label": tf.io.VarLenFeature(tf.int64)}
+
+    def _label(self, label: Any) -> tf.Tensor:
+        if isinstance(label, tf.SparseTensor):
+            label = label.values
+        classes = self.metadata.num_classes
+        inside = tf.debugging.assert_less(
+            label,
+            tf.constant(classes, tf.int64),
+            message=f"A record of {self.metadata} has a label beyond its {classes} classes",
+        )
+        with tf.control_dependencies([inside]):
+            hot = tf.one_hot(
+                tf.reshape(label, [-1]), classes, on_value=1, off_value=0, dtype=tf.int64
+            )
+        return tf.cast(tf.reduce_any(tf.cast(hot, tf.bool), axis=0), tf.int64)

@@ -1,14 +1,16 @@
-"""The names scripts import from here."""
+"""The names of TFRecord data sets, at the path from which scripts import them."""
 
-from moxing.tensorflow.datasets.tfrecord.classification import ImageClassificationTFRecordDataset
 from moxing.tensorflow.datasets.tfrecord.items import get_tfrecord
 from moxing.tensorflow.datasets.tfrecord.metadata import (
     BaseTFRecordMetadata,
     ImageClassificationTFRecordMetadata,
     MultilabelClassificationTFRecordMetadata,
 )
-from moxing.tensorflow.datasets.tfrecord.multilabel import MultilabelClassificationTFRecordDataset
-from moxing.tensorflow.datasets.tfrecord.records import BaseTFRecordDataset
+from moxing.tensorflow.datasets.tfrecord.records import (
+    BaseTFRecordDataset,
+    ImageClassificationTFRecordDataset,
+    MultilabelClassificationTFRecordDataset,
+)
 
 __all__ = [
     "BaseTFRecordDataset",

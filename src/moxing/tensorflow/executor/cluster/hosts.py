@@ -1,9 +1,14 @@
-"""The host lists of a cluster: read from the flags, every fault told before anything waits."""
+"""The host lists of a cluster, and waiting for its processes.
 
+The lists are read from the flags. Every fault is reported before anything waits.
+"""
+
+import contextlib
 import errno
 import re
 import socket
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from danlu.errors import Unsupported, suggestion
@@ -14,7 +19,7 @@ _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.%]+)\]|(?P<host>[^\s:/\[\],]+))
 
 @dataclass(frozen=True)
 class Peer:
-    """One process of a cluster, as people speak of it: ``worker 1 at 10.0.0.2:2223``."""
+    """One process of a cluster, shown to users as ``worker 1 at 10.0.0.2:2223``."""
 
     job: str
     index: int
@@ -34,18 +39,19 @@ class Peer:
 
 
 def listed(job: str, text: str) -> tuple[Peer, ...]:
-    """Return the processes a comma list names; what is wrong with them is said by ``faults``."""
+    """Return the processes in a comma-separated list; ``faults`` checks them."""
     addresses = [each.strip() for each in text.split(",")] if text.strip() else []
     return tuple(Peer(job, index, address) for index, address in enumerate(addresses))
 
 
 def faults(job: str, index: int, everyone: Sequence[Peer]) -> list[str]:
-    """Return what is wrong with the flags of a cluster, a sentence each."""
+    """Return the faults in the flags of a cluster, one sentence each.
+
+    Raises:
+        Unsupported: the role is ``controller``.
+    """
     if job == "controller":
-        raise Unsupported(
-            "--job_name=controller: training by all-reduce without parameter servers is not there.",
-            hint="Start one ps and one worker on each node: --job_name=ps and --job_name=worker.",
-        )
+        raise Unsupported.from_key("moxing.no_controller")
     if job not in JOBS:
         near = suggestion(job, JOBS)
         return [f"--job_name must be ps or worker, got {job!r}. {near}".rstrip()]
@@ -87,7 +93,7 @@ def _twice(everyone: Sequence[Peer]) -> list[str]:
 
 
 def _elsewhere(own: Peer, same_job: Sequence[Peer]) -> list[str]:
-    """Find a task_index that is another machine's: workers wait for ever then.
+    """Report a task_index that belongs to another machine, because workers would wait forever.
 
     Manual, pitfall 2-3-1.
     """
@@ -104,7 +110,7 @@ def _elsewhere(own: Peer, same_job: Sequence[Peer]) -> list[str]:
 
 
 def is_here(host: str) -> bool:
-    """Tell whether a name or address is one of this machine's."""
+    """Return True if a name or address belongs to this machine."""
     try:
         found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
     except OSError:
@@ -113,7 +119,7 @@ def is_here(host: str) -> bool:
 
 
 def port_is_free(port: int) -> bool:
-    """Tell whether a server may listen at a port of this machine, as TensorFlow's does."""
+    """Return True if a server can listen on a port of this machine, as TensorFlow's does."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -134,10 +140,97 @@ def _binds(family: int, address: tuple[object, ...]) -> bool:
 
 
 def _outside() -> str:
-    """Return the address this machine is known by: nothing is sent to find it."""
+    """Return the outward address of this machine, without sending anything."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(("192.0.2.1", 9))
             return str(probe.getsockname()[0])
     except OSError:
         return socket.gethostname()
+
+
+_POLL = 0.2
+_FIRST_WORD = 10.0  # processes of one job start within seconds of each other
+_NEXT_WORD = 60.0
+
+
+def answers(peer: Peer) -> bool:
+    """Return True if a process listens at the address of a peer."""
+    try:
+        with socket.create_connection((peer.host, peer.port), timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+def unresolved(peer: Peer) -> bool:
+    try:
+        socket.getaddrinfo(peer.host, peer.port)
+    except OSError:
+        return True
+    return False
+
+
+class Wait:
+    """A polling wait that logs its subject after 10 s and then every minute.
+
+    It ends with ``TimeoutError`` after ``seconds``; 0 means no limit.
+    """
+
+    def __init__(
+        self,
+        seconds: float = 0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._began = clock()
+        self._seconds = seconds
+        self._word = _FIRST_WORD
+
+    def more(self, what: str) -> None:
+        """Sleep for one polling interval; ``what`` is the subject of the wait.
+
+        Raises:
+            TimeoutError: ``--session_timeout`` has passed.
+        """
+        waited = self._clock() - self._began
+        if self._seconds and waited >= self._seconds:
+            raise TimeoutError(
+                f"Waited {self._seconds:g} s (--session_timeout) in vain for {what}."
+            )
+        if waited >= self._word:
+            self._word = waited + _NEXT_WORD
+            import tensorflow.compat.v1 as tf
+
+            tf.logging.warning("Waiting for %s, for %.0f s now.", what, waited)
+        self.pause()
+
+    def pause(self) -> None:
+        self._sleep(_POLL)
+
+
+def wait_for(peers: Sequence[Peer], wait: Wait) -> None:
+    """Wait until every peer listens."""
+    import tensorflow.compat.v1 as tf
+
+    for peer in peers:
+        if unresolved(peer):
+            # Logged at once, because the name may be misspelt. It is not an error: the name may
+            # become known when its machine starts.
+            tf.logging.warning("There is no machine named %r (%s) yet.", peer.host, peer)
+    missing = [peer for peer in peers if not answers(peer)]
+    while missing:
+        wait.more(", ".join(map(str, missing)))
+        missing = [peer for peer in missing if not answers(peer)]
+
+
+@contextlib.contextmanager
+def listening(own: Peer) -> Iterator[None]:
+    """Listen on the port before the server starts, for ``--sync_before_server``."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as door:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        door.bind(("", own.port))
+        door.listen(128)
+        yield

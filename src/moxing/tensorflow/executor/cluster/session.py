@@ -1,7 +1,7 @@
-"""Sessions of workers: the chief gives the variables their values, the others wait for it.
+"""Sessions of workers: the chief initializes the variables, the others wait for it.
 
-TensorFlow's own workers look every 30 s whether the chief is ready, and begin as soon as every
-variable has a value, though the chief may still be reading a checkpoint.
+TensorFlow's own workers check every 30 s whether the chief is ready. They start as soon as every
+variable has a value, although the chief may still be reading a checkpoint.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,14 +9,13 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.cluster.hosts import Peer
-from moxing.tensorflow.executor.cluster.reach import Wait, wait_for
+from moxing.tensorflow.executor.cluster.hosts import Peer, Wait, wait_for
 
 _LOST = (tf.errors.AbortedError, tf.errors.UnavailableError)
 
 
 class Gate:
-    """Open while the variables have their values: a variable of its own, on the first server."""
+    """A flag on the first server that is open while the variables have their values."""
 
     def __init__(self) -> None:
         with tf.device("/job:ps/task:0/device:CPU:0"):
@@ -76,7 +75,11 @@ class _Creator(tf.train.SessionCreator):
         raise NotImplementedError
 
     def _finish(self, session: Any) -> None:
-        """Give this worker's own variables their values, and look whether all have one."""
+        """Initialize the local variables of this worker.
+
+        Raises:
+            RuntimeError: a variable still has no value.
+        """
         if self._scaffold.local_init_op is not None:
             session.run(self._scaffold.local_init_op, self._scaffold.local_init_feed_dict)
         missing = _names(session, self._scaffold.ready_op)
@@ -85,7 +88,10 @@ class _Creator(tf.train.SessionCreator):
 
 
 class ChiefCreator(_Creator):
-    """``checkpoint_dir``: where the values are when a session was lost and is made anew."""
+    """The session creator of the chief, which initializes the variables.
+
+    ``checkpoint_dir`` has the values to restore when a lost session is created again.
+    """
 
     def __init__(self, *args: Any, checkpoint_dir: str | None = None) -> None:
         super().__init__(*args)
@@ -117,7 +123,7 @@ class ChiefCreator(_Creator):
 
 
 class WorkerCreator(_Creator):
-    """Waits for the chief."""
+    """The session creator of other workers, which waits for the chief."""
 
     def _prepare(self, session: Any, wait: Wait) -> None:
         while missing := self._missing(session):

@@ -1,23 +1,96 @@
-"""Says for whom a step waits: a worker that is gone keeps the others waiting until it is back."""
+"""The status of workers, stored on the parameter servers, and reports about stalled steps.
 
+A worker that is gone keeps the others waiting until it is back.
+"""
+
+import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.cluster.attendance import Marks
-from moxing.tensorflow.executor.cluster.hosts import Peer
-from moxing.tensorflow.executor.cluster.reach import Wait, answers
+from moxing.tensorflow.executor.cluster.hosts import Peer, Wait, answers
+
+HERE, FINISHED, GONE = 1, 2, 3  # 0: not seen yet; finished: it has done its last step
+
+
+class WorkerStatus:
+    """The status marks of the workers of one run.
+
+    The marks are in a separate graph and outlive every training session. ``servers`` are the
+    parameter servers that store them. A server that passes only itself needs no other one.
+    """
+
+    def __init__(
+        self, target: str, config: tf.ConfigProto, run: str, servers: Iterable[int], workers: int
+    ) -> None:
+        self._target = target
+        self._config = config
+        self._graph = tf.Graph()
+        with self._graph.as_default(), self._graph.container(run):
+            self._given = tf.placeholder(tf.int32, [], "given")
+            marks = [[_mark(server, worker) for worker in range(workers)] for server in servers]
+            self._read = [_value(mark) for mark in marks[0]]
+            self._write = [
+                tf.group(*(mark.assign(self._given) for mark in same))
+                for same in zip(*marks, strict=True)
+            ]
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator["Marks"]:
+        """Yield the marks, for use in one session.
+
+        A new session would wait forever for a server that has ended.
+        """
+        with tf.Session(self._target, graph=self._graph, config=self._config) as session:
+            yield Marks(session, self._read, self._write, self._given)
+
+
+class Marks:
+    """Access to the status marks while a session is open."""
+
+    def __init__(self, session: Any, read: list[Any], write: list[Any], given: Any) -> None:
+        self._session = session
+        self._read = read
+        self._write = write
+        self._given = given
+
+    def write(self, worker: int, mark: int) -> None:
+        self._session.run(self._write[worker], {self._given: mark})
+
+    def at(self, least: int) -> set[int]:
+        """Return the workers with at least this mark, read from the first of the servers."""
+        marks = self._session.run(self._read)
+        return {worker for worker, mark in enumerate(marks) if mark >= least}
+
+
+def _mark(server: int, worker: int) -> Any:
+    with tf.device(f"/job:ps/task:{server}/device:CPU:0"):
+        return tf.get_variable(
+            f"mox_attendance/{server}/{worker}",
+            initializer=tf.constant(0),
+            collections=[],
+            use_resource=True,
+        )
+
+
+def _value(mark: Any) -> Any:
+    with tf.device(mark.device):
+        return tf.cond(mark.is_initialized(), mark.read_value, lambda: tf.constant(0))
+
 
 _LOOK = 5.0
 _PATIENCE = 15.0
 _NEXT_WORD = 60.0
 
 
-class Watch(tf.train.SessionRunHook):
-    """Looks, from a thread of its own, whether a step takes long because somebody is gone."""
+class StallReportHook(tf.train.SessionRunHook):
+    """A hook that logs the processes that do not answer while a step takes long.
+
+    It checks them in its own thread.
+    """
 
     def __init__(self, others: Sequence[Peer]) -> None:
         self._others = others
@@ -55,7 +128,7 @@ class Watch(tf.train.SessionRunHook):
 
 
 def wait_until(mark: int, workers: Sequence[Peer], marks: Marks) -> None:
-    """Let workers get as far at their own pace; one that does not answer is not waited for."""
+    """Wait until workers reach a mark; a worker that does not answer is not waited for."""
     wait = Wait()
     while True:
         there = marks.at(mark)

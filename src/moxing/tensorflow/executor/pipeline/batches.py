@@ -1,10 +1,10 @@
-"""From what ``input_fn`` returns to batches, one for each clone.
+"""The batches of each clone, made from what ``input_fn`` returns.
 
-``batches`` reads the graph ``input_fn`` has built. Where its data come from tf.data alone, the
-operations between the iterator and the returned tensors become part of a new tf.data pipeline,
-which runs them in parallel and ahead of the model. Where they come from queues, variables or
-placeholders, a queue takes the tensors as they are evaluated. In both ways a batch holds exactly
-what evaluating the returned tensors one time after the other would give.
+``batches`` reads the graph that ``input_fn`` has built. If its data come from tf.data alone, the
+operations between the iterator and the returned tensors become part of a new tf.data pipeline. It
+runs them in parallel and ahead of the model. If the data come from queues, variables or
+placeholders, a queue takes the tensors as they are evaluated. In both cases a batch holds exactly
+the values of repeated evaluations of the returned tensors.
 """
 
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing.tensorflow.executor.pipeline.dataset import from_dataset
-from moxing.tensorflow.executor.pipeline.graph import read
+from moxing.tensorflow.executor.pipeline.graph import obstacle_of, read
 from moxing.tensorflow.executor.pipeline.inputs import Inputs
-from moxing.tensorflow.executor.pipeline.iterators import obstacle_of
 from moxing.tensorflow.executor.pipeline.queue import from_queue
 
 
 @dataclass(frozen=True)
 class Batches:
-    """What each clone's ``model_fn`` is called with.
+    """The inputs of ``model_fn`` for each clone.
 
-    ``initializer`` is run when the session exists, and again to begin anew; None: there is nothing
-    to run, and the data cannot begin anew. ``left_over`` is, in a session, how many elements of
-    the data fill no batch and are never seen; below zero: not known.
+    ``initializer`` runs when the session exists, and again to restart the data. If it is None,
+    there is nothing to run, and the data cannot be restarted. ``left_over`` is, in a session, the
+    number of elements that do not fill a batch and are never used. It is below zero if it is
+    unknown.
     """
 
     per_clone: list[Any]
@@ -39,11 +39,11 @@ def batches(
 ) -> Batches:
     """Make the batches of ``clones`` clones from what ``input_fn`` returned in ``mode``.
 
-    Without a batch size nothing is batched: the manual's older programs return batches and name no
-    size. The order is that of the data: the first clone has the first batch of a step.
+    Without a batch size nothing is batched, because the manual's older programs return batches and
+    give no size. Batches keep the order of the data: the first clone has the first batch of a step.
 
     Raises:
-        TypeError: what was returned is not made of tensors.
+        TypeError: the returned value is not made of tensors.
         ValueError: the tensors cannot be batched, or belong to another graph.
     """
     inputs = Inputs.of(returned)

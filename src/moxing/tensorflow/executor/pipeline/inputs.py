@@ -1,4 +1,4 @@
-"""What ``input_fn`` returned: tensors in a list or a dict, each with a name for messages."""
+"""The return value of ``input_fn``: tensors in a list or dict, each with a name for messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ _TENSORS = (tf.Tensor, tf.SparseTensor, tf.RaggedTensor)
 
 @dataclass(frozen=True)
 class Inputs:
-    """The structure as ``model_fn`` will get it, and its tensors in a row.
+    """The structure that ``model_fn`` receives, and its tensors as a flat list.
 
-    Most of ``values`` are plain tensors; a sparse or ragged one is several of ``tensors``.
+    Most of ``values`` are plain tensors. A sparse or ragged value consists of several ``tensors``.
     """
 
     structure: Any
@@ -46,23 +46,23 @@ class Inputs:
 
     @property
     def padded(self) -> bool:
-        """Whether elements differ in length."""
+        """True if elements may differ in length."""
         plain = [value for value in self.values if isinstance(value, tf.Tensor)]
         return any(v.shape.rank == 1 and not v.shape.is_fully_defined() for v in plain)
 
     def pack(self, values: Sequence[Any]) -> Any:
-        """Return others in the same structure."""
+        """Return other values in the same structure."""
         return nest.pack_sequence_as(self.structure, list(values))
 
     def whole(self, tensors: Sequence[tf.Tensor]) -> list[Any]:
-        """Return the values that these, in the order of ``tensors``, are the parts of."""
+        """Return the values that consist of these tensors, given in the order of ``tensors``."""
         packed: list[Any] = nest.pack_sequence_as(
             self.values, list(tensors), expand_composites=True
         )
         return [_shaped(value, like) for value, like in zip(packed, self.values, strict=True)]
 
     def check_shapes(self) -> None:
-        """Refuse what cannot be stacked, all of it in one message."""
+        """Raise one ValueError for all inputs that cannot be stacked."""
         faults = [
             f"input {name} of input_fn has shape {_shown(value.shape)}; auto_batch needs a fully "
             "known shape: resize and set_shape"
@@ -80,7 +80,7 @@ class Inputs:
 
 
 def _parts(values: Any) -> list[tf.Tensor]:
-    return nest.flatten(values, expand_composites=True)  # type: ignore[no-any-return]
+    return nest.flatten(values, expand_composites=True)
 
 
 def _structure(returned: Any) -> Any:
@@ -111,12 +111,12 @@ def _name(path: tuple[Any, ...]) -> str:
 
 
 def _stackable(shape: tf.TensorShape) -> bool:
-    # A sequence may vary: manual, section 4.7, whose texts end with zeros.
+    # A sequence may vary in length. Texts of the manual, section 4.7, are padded with zeros.
     return shape.is_fully_defined() or shape.rank == 1
 
 
 def _shown(shape: tf.TensorShape) -> str:
-    """Write a shape as TensorFlow 1 did."""
+    """Return a shape in the notation of TensorFlow 1."""
     if shape.rank is None:
         return "<unknown>"
     inner = ", ".join("?" if size is None else str(size) for size in shape.as_list())
@@ -124,8 +124,17 @@ def _shown(shape: tf.TensorShape) -> str:
 
 
 def _shaped(value: Any, like: Any) -> Any:
-    """Give a sparse value back the shape that its parts have lost."""
+    """Restore the shape of a sparse value, which its parts have lost."""
     if not isinstance(value, tf.SparseTensor) or not like.shape.is_fully_defined():
         return value
     sizes = tf.constant(like.shape.as_list(), tf.int64)
     return tf.SparseTensor(value.indices, value.values, sizes)
+
+
+@dataclass(frozen=True)
+class Made:
+    """The values of each clone, in the order of ``Inputs.values``; the rest as in ``Batches``."""
+
+    per_clone: list[list[Any]]
+    initializer: tf.Operation | None = None
+    left_over: tf.Tensor | None = None

@@ -1,8 +1,8 @@
-"""The second way: a queue that takes the tensors as they are evaluated.
+"""Batches from a queue that takes the tensors as they are evaluated.
 
-For data a tf.data pipeline cannot hold: those of queues and readers, and what depends on variables
-or placeholders. One thread fills the queue, so that the order is that of the data; where the data
-come in no order, there are several.
+It is for data that a tf.data pipeline cannot hold: data of queues and readers, and tensors that
+depend on variables or placeholders. One thread fills the queue, so that the order is that of the
+data. If the data have no order, several threads fill it.
 """
 
 import os
@@ -11,10 +11,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.tensorflow.executor.pipeline.graph import Reading, ancestors
-from moxing.tensorflow.executor.pipeline.inputs import Inputs
-from moxing.tensorflow.executor.pipeline.iterators import initializers_of
-from moxing.tensorflow.executor.pipeline.made import Made
+from moxing.tensorflow.executor.pipeline.graph import Reading, ancestors, initializers_of
+from moxing.tensorflow.executor.pipeline.inputs import Inputs, Made
 
 _STEPS_AHEAD = 4
 _THREADS = min(8, os.cpu_count() or 1)
@@ -22,7 +20,7 @@ _TAKING = ("QueueDequeue", "Reader", "Unstage", "MapUnstage", "OrderedMapUnstage
 
 
 def from_queue(inputs: Inputs, reading: Reading, *, size: int | None, clones: int) -> Made:
-    """Give each clone its values; a single clone without batching has them as they are."""
+    """Return the values of each clone; one clone without batching uses the tensors directly."""
     _initialize_iterators(reading.pulls)
     if size is None and clones == 1:
         return Made([list(inputs.values)])
@@ -42,7 +40,7 @@ def from_queue(inputs: Inputs, reading: Reading, *, size: int | None, clones: in
 
 
 def _initialize_iterators(pulls: Sequence[tf.Operation]) -> None:
-    """Have the iterators of the data initialised with the tables: before any queue is filled."""
+    """Initialize the iterators together with the tables, before any queue is filled."""
     there = tf.get_collection_ref(tf.GraphKeys.TABLE_INITIALIZERS)
     for initializer in initializers_of(pulls):
         if initializer not in there and _placeholder([initializer]) is None:
@@ -60,9 +58,9 @@ def _refuse_placeholders(reading: Reading) -> None:
 
 
 def _in_no_order(reading: Reading) -> bool:
-    """Say whether elements are taken at random from a single place, and nothing else has an order.
+    """Return True if elements come at random from one source and nothing else has an order.
 
-    With two places, threads could put the image of one element beside the label of another.
+    With two sources, threads could combine the image of one element with the label of another.
     """
     taken = [op for op in reading.between if op.type.startswith(_TAKING)]
     if len(taken) != 1 or reading.pulls or reading.ordered:

@@ -22,6 +22,7 @@ def main(_):
     ids = np.array(map(lambda p: [vocabulary[w] for w in p[0].split()], pairs))
     labels = np.array([label for _, label in pairs])
 
+    tf.set_random_seed(0)
     words = tf.placeholder(tf.int32, [None, 3])
     targets = tf.placeholder(tf.int32, [None])
     embeddings = tf.Variable(tf.random_uniform([len(vocabulary), 8], -1.0, 1.0, seed=1))

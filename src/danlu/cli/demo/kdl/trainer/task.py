@@ -1,6 +1,6 @@
 """A KDL trainer module of 2017: TensorFlow 1.x, flags, a session, summaries and checkpoints.
 
-Nothing of it was written for the TensorFlow or the Python of today.
+It was not written for current versions of TensorFlow or Python.
 """
 
 import os

@@ -6,8 +6,6 @@ from danlu_runtime.tf1.contrib.learn.datasets import base, mnist
 from danlu_runtime.tf1.contrib.learn.datasets.base import load_iris
 from danlu_runtime.tf1.contrib.learn.datasets.mnist import load_mnist
 
-__all__ = ["DATASETS", "base", "load_dataset", "load_iris", "mnist"]
-
 GONE = {
     "load_boston": base.GONE["load_boston"],
     "load_dbpedia": "Nothing is downloaded while a job runs; read your own copy with pandas.",

@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime.tf1.examples.tutorials.mnist.dataset import Datasets
-
-__all__ = [
-    "Dataset",
-    "Datasets",
-    "load_csv_with_header",
-    "load_csv_without_header",
-    "load_iris",
-    "maybe_download",
-    "shrink_csv",
-]
+from danlu_runtime.tf1.examples.tutorials.mnist.input_data import Datasets  # noqa: F401
 
 GONE = {
     "load_boston": "The Boston housing prices are shipped by no library today; give your own file "

@@ -1,9 +1,5 @@
 """`tf.contrib.learn.estimators`."""
 
-from danlu_runtime.tf1.contrib.learn.estimators.column_inference import (
-    infer_real_valued_columns_from_input,
-    infer_real_valued_columns_from_input_fn,
-)
 from danlu_runtime.tf1.contrib.learn.estimators.constants import ProblemType
 from danlu_runtime.tf1.contrib.learn.estimators.dnn import (
     DNNClassifier,
@@ -15,7 +11,13 @@ from danlu_runtime.tf1.contrib.learn.estimators.dnn_linear_combined import (
     DNNLinearCombinedEstimator,
     DNNLinearCombinedRegressor,
 )
-from danlu_runtime.tf1.contrib.learn.estimators.estimator import BaseEstimator, Estimator
+from danlu_runtime.tf1.contrib.learn.estimators.estimator import (
+    BaseEstimator,
+    Estimator,
+    SKCompat,
+    infer_real_valued_columns_from_input,
+    infer_real_valued_columns_from_input_fn,
+)
 from danlu_runtime.tf1.contrib.learn.estimators.head import (
     Head,
     binary_svm_head,
@@ -42,43 +44,6 @@ from danlu_runtime.tf1.contrib.learn.estimators.run_config import (
     RunConfig,
     TaskType,
 )
-from danlu_runtime.tf1.contrib.learn.estimators.sklearn_compat import SKCompat
-
-__all__ = [
-    "BaseEstimator",
-    "ClusterConfig",
-    "DNNClassifier",
-    "DNNEstimator",
-    "DNNLinearCombinedClassifier",
-    "DNNLinearCombinedEstimator",
-    "DNNLinearCombinedRegressor",
-    "DNNRegressor",
-    "Environment",
-    "Estimator",
-    "Head",
-    "LinearClassifier",
-    "LinearEstimator",
-    "LinearRegressor",
-    "LogisticRegressor",
-    "MetricKey",
-    "ModeKeys",
-    "ModelFnOps",
-    "PredictionKey",
-    "ProblemType",
-    "RunConfig",
-    "SKCompat",
-    "TaskType",
-    "binary_svm_head",
-    "infer_real_valued_columns_from_input",
-    "infer_real_valued_columns_from_input_fn",
-    "loss_only_head",
-    "multi_class_head",
-    "multi_head",
-    "multi_label_head",
-    "no_op_train_fn",
-    "poisson_regression_head",
-    "regression_head",
-]
 
 _RNN = "Use an Estimator whose model_fn calls tf.nn.dynamic_rnn."
 GONE = {

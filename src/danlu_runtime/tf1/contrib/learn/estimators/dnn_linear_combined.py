@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from danlu_runtime.tf1.contrib.learn.estimators import head as head_lib
-from danlu_runtime.tf1.contrib.learn.estimators.ready_made import (
+from danlu_runtime.tf1.contrib.learn.estimators._ready_made import (
     ReadyMade,
     ReadyMadeClassifier,
     ReadyMadeRegressor,

@@ -5,6 +5,7 @@ monitors, metrics at `evaluate`, a `model_fn` that returns a tuple or `ModelFnOp
 """
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -13,14 +14,22 @@ import tensorflow.compat.v1 as tf
 
 from danlu_runtime.tf1.contrib.learn import monitors as monitor_lib
 from danlu_runtime.tf1.contrib.learn.estimators import run_config
-from danlu_runtime.tf1.contrib.learn.estimators.feeding import InputFn, input_fn_of
+from danlu_runtime.tf1.contrib.learn.estimators._feeding import InputFn, input_fn_of
 from danlu_runtime.tf1.contrib.learn.estimators.model_fn import ModeKeys, ModelFnOps
 from danlu_runtime.tf1.contrib.learn.estimators.prediction_key import PredictionKey
 from danlu_runtime.tf1.contrib.learn.metric_spec import MetricSpec, call_metric
 from danlu_runtime.tf1.contrib.learn.trainable import Evaluable, Trainable
+from danlu_runtime.tf1.contrib.learn.utils import saved_model_export_utils as naming
 from danlu_runtime.tf1.estimator import public
 
-__all__ = ["BaseEstimator", "Estimator"]
+__all__ = [
+    "BaseEstimator",
+    "Estimator",
+    "SKCompat",
+    "infer_real_valued_columns_from_input",
+    "infer_real_valued_columns_from_input_fn",
+]
+
 
 _OPTIONAL = ("mode", "params", "config", "model_dir")
 
@@ -123,16 +132,14 @@ class BaseEstimator(Evaluable, Trainable):
         )
         return predictions if as_iterable else _together(predictions, iterate_batches)
 
-    def get_variable_value(self, name: str) -> np.ndarray:
+    def get_variable_value(self, name: str) -> np.ndarray[Any, Any]:
         return self._loop.get_variable_value(name)
 
     def get_variable_names(self) -> list[str]:
         return self._loop.get_variable_names()
 
     def export_savedmodel(self, export_dir_base: str, *args: Any, **kwargs: Any) -> bytes:
-        """Write a SavedModel below `export_dir_base`; see `estimators.exporting`."""
-        from danlu_runtime.tf1.contrib.learn.estimators.exporting import export_savedmodel
-
+        """Write a SavedModel below `export_dir_base`; see the function of this name."""
         return export_savedmodel(self, export_dir_base, *args, **kwargs)
 
     def export(self, export_dir: str, *args: Any, **kwargs: Any) -> str:
@@ -262,3 +269,137 @@ def _together(predictions: Iterator[Any], batches: bool) -> Any:
     if gathered and isinstance(gathered[0], dict):
         return {key: join([one[key] for one in gathered]) for key in gathered[0]}
     return join(gathered)
+
+
+# Writes an estimator of contrib.learn as a SavedModel.
+
+
+def export_savedmodel(
+    estimator: Any,
+    export_dir_base: str,
+    serving_input_fn: Callable[[], Any],
+    default_output_alternative_key: str | None = None,
+    assets_extra: Mapping[str, str] | None = None,
+    as_text: bool = False,
+    checkpoint_path: str | None = None,
+    graph_rewrite_specs: Any = None,
+    strip_default_attrs: bool = False,
+) -> bytes:
+    """Write a SavedModel into a folder named by the time, and return its path.
+
+    Raises:
+        ValueError: there is no checkpoint yet, or no such output alternative.
+    """
+    if serving_input_fn is None:
+        raise ValueError("serving_input_fn must be defined.")
+    checkpoint = checkpoint_path or tf.train.latest_checkpoint(estimator.model_dir)
+    if not checkpoint:
+        raise ValueError(f"Couldn't find trained model at {estimator.model_dir}.")
+    final = naming.get_timestamped_export_dir(export_dir_base)
+    temporary = naming.get_temp_export_dir(final)
+    with tf.Graph().as_default():
+        tf.train.create_global_step()
+        input_ops = serving_input_fn()
+        inputs, features = naming.get_input_alternatives(input_ops)
+        ops = estimator._call_model_fn(features, None, ModeKeys.INFER)
+        outputs, key = naming.get_output_alternatives(ops, default_output_alternative_key)
+        signatures = naming.build_all_signature_defs(inputs, outputs, key)
+        _write(temporary, checkpoint, signatures, ops.scaffold, as_text, strip_default_attrs)
+    _copy_assets(temporary, assets_extra or {})
+    tf.gfile.Rename(temporary, final)
+    return final
+
+
+def _write(
+    folder: bytes,
+    checkpoint: str,
+    signatures: Mapping[str, Any],
+    scaffold: Any,
+    as_text: bool,
+    strip_default_attrs: bool,
+) -> None:
+    saver = (scaffold.saver if scaffold else None) or tf.train.Saver(sharded=True)
+    builder = tf.saved_model.builder.SavedModelBuilder(folder)
+    with tf.Session() as session:
+        saver.restore(session, checkpoint)
+        builder.add_meta_graph_and_variables(
+            session,
+            [tf.saved_model.tag_constants.SERVING],
+            signature_def_map=signatures,
+            assets_collection=tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS),
+            main_op=tf.group(tf.local_variables_initializer(), tf.tables_initializer()),
+            strip_default_attrs=strip_default_attrs,
+        )
+        builder.save(as_text)
+
+
+def _copy_assets(folder: bytes, assets: Mapping[str, str]) -> None:
+    for destination, source in assets.items():
+        path = os.path.join(tf.compat.as_text(folder), "assets.extra", destination)
+        tf.gfile.MakeDirs(os.path.dirname(path))
+        tf.gfile.Copy(source, path)
+
+
+# Real-valued columns for data that comes without any.
+
+
+def infer_real_valued_columns_from_input_fn(input_fn: InputFn) -> Any:
+    """Return a real-valued column for every feature an `input_fn` gives."""
+    from danlu_runtime.tf1.contrib.layers import infer_real_valued_columns
+
+    with tf.Graph().as_default():
+        given = input_fn()
+        if isinstance(given, tf.compat.v2.data.Dataset):
+            given = tf.data.make_one_shot_iterator(given).get_next()
+        features = given[0] if isinstance(given, tuple) else given
+        return infer_real_valued_columns(features)
+
+
+def infer_real_valued_columns_from_input(x: Any) -> Any:
+    """Return a real-valued column for every feature of a matrix, frame or dict."""
+    return infer_real_valued_columns_from_input_fn(input_fn_of(x, None, None, False, 1))
+
+
+# `tf.contrib.learn.SKCompat`: an estimator in the manner of scikit-learn.
+
+
+class SKCompat:
+    """An estimator with the manners of scikit-learn: `predict` returns arrays."""
+
+    def __init__(self, estimator: BaseEstimator) -> None:
+        self._estimator = estimator
+
+    def fit(
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int = 128,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        monitors: Any = None,
+    ) -> "SKCompat":
+        self._estimator.fit(
+            x=x, y=y, batch_size=batch_size, steps=steps, max_steps=max_steps, monitors=monitors
+        )
+        return self
+
+    def score(
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int = 128,
+        steps: int | None = None,
+        metrics: Mapping[Any, Any] | None = None,
+        name: str | None = None,
+    ) -> Any:
+        results = self._estimator.evaluate(
+            x=x, y=y, batch_size=batch_size, steps=steps, metrics=metrics, name=name or "score"
+        )
+        if metrics:
+            results = {key: value for key, value in results.items() if key in metrics}
+        return results
+
+    def predict(self, x: Any, batch_size: int = 128, outputs: list[str] | None = None) -> Any:
+        return BaseEstimator.predict(
+            self._estimator, x=x, batch_size=batch_size, outputs=outputs, as_iterable=False
+        )

@@ -5,18 +5,18 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime.tf1.contrib.learn.estimators import losses
-from danlu_runtime.tf1.contrib.learn.estimators.constants import ProblemType
-from danlu_runtime.tf1.contrib.learn.estimators.heads import (
+from danlu_runtime.tf1.contrib.learn.estimators import _measures
+from danlu_runtime.tf1.contrib.learn.estimators._heads import (
     BinaryHead,
+    Head,
     LossOnlyHead,
     MultiClassHead,
+    MultiHead,
     MultiLabelHead,
     RegressionHead,
     SvmHead,
 )
-from danlu_runtime.tf1.contrib.learn.estimators.multi_head import MultiHead
-from danlu_runtime.tf1.contrib.learn.estimators.single_head import Head
+from danlu_runtime.tf1.contrib.learn.estimators.constants import ProblemType
 
 __all__ = [
     "Head",
@@ -42,7 +42,7 @@ def regression_head(
     """Return a head for linear regression: mean squared error."""
     return RegressionHead(
         link_fn=link_fn or tf.identity,
-        loss_fn=losses.mean_squared,
+        loss_fn=_measures.mean_squared,
         problem_type=ProblemType.LINEAR_REGRESSION,
         logits_dimension=label_dimension,
         label_name=label_name,
@@ -62,7 +62,7 @@ def poisson_regression_head(
     """Return a head for counts: the prediction is the exponential of the logits."""
     return RegressionHead(
         link_fn=tf.exp,
-        loss_fn=losses.poisson,
+        loss_fn=_measures.poisson,
         problem_type=ProblemType.LINEAR_REGRESSION,
         logits_dimension=label_dimension,
         label_name=label_name,
@@ -92,13 +92,13 @@ def multi_class_head(
         "enable_centered_bias": enable_centered_bias,
         "head_name": head_name,
     }
-    own_loss = losses.custom(loss_fn) if loss_fn else None
+    own_loss = _measures.custom(loss_fn) if loss_fn else None
     if n_classes > 2:
         return MultiClassHead(
             n_classes,
             metric_class_ids,
             label_keys,
-            loss_fn=own_loss or losses.softmax,
+            loss_fn=own_loss or _measures.softmax,
             problem_type=ProblemType.CLASSIFICATION,
             **options,
         )
@@ -108,7 +108,7 @@ def multi_class_head(
         raise ValueError("label_keys is not supported for n_classes=2.")
     return BinaryHead(
         thresholds,
-        loss_fn=own_loss or losses.two_classes,
+        loss_fn=own_loss or _measures.two_classes,
         problem_type=ProblemType.LOGISTIC_REGRESSION,
         **options,
     )
@@ -123,7 +123,7 @@ def binary_svm_head(
 ) -> Head:
     """Return a head for two classes with the hinge loss."""
     return SvmHead(
-        loss_fn=losses.hinge,
+        loss_fn=_measures.hinge,
         problem_type=ProblemType.LOGISTIC_REGRESSION,
         label_name=label_name,
         weight_column_name=weight_column_name,
@@ -148,7 +148,7 @@ def multi_label_head(
     return MultiLabelHead(
         n_classes,
         metric_class_ids,
-        loss_fn=losses.custom(loss_fn) if loss_fn else losses.sigmoid,
+        loss_fn=_measures.custom(loss_fn) if loss_fn else _measures.sigmoid,
         problem_type=ProblemType.CLASSIFICATION,
         label_name=label_name,
         weight_column_name=weight_column_name,

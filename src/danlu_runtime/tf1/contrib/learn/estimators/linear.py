@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from danlu_runtime.tf1.contrib.learn.estimators import head as head_lib
-from danlu_runtime.tf1.contrib.learn.estimators.ready_made import (
+from danlu_runtime.tf1.contrib.learn.estimators._ready_made import (
     ReadyMade,
     ReadyMadeClassifier,
     ReadyMadeRegressor,

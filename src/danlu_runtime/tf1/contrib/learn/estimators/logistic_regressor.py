@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime.tf1.contrib.learn.estimators import measures
+from danlu_runtime.tf1.contrib.learn.estimators import _measures
 from danlu_runtime.tf1.contrib.learn.estimators.estimator import Estimator
 from danlu_runtime.tf1.contrib.learn.estimators.metric_key import MetricKey
 from danlu_runtime.tf1.contrib.learn.estimators.model_fn import ModelFnOps
@@ -46,18 +46,18 @@ class _Logistic(Estimator):
         labels = tf.cast(tf.reshape(labels, tf.shape(predictions)), tf.float32)
         labels.set_shape(predictions.shape)
         found = {
-            MetricKey.PREDICTION_MEAN: measures.mean(predictions),
-            MetricKey.LABEL_MEAN: measures.mean(labels),
-            MetricKey.ACCURACY_BASELINE: measures.mean(labels),
-            MetricKey.AUC: measures.auc(predictions, labels),
-            MetricKey.AUC_PR: measures.auc(predictions, labels, curve="PR"),
+            MetricKey.PREDICTION_MEAN: _measures.mean(predictions),
+            MetricKey.LABEL_MEAN: _measures.mean(labels),
+            MetricKey.ACCURACY_BASELINE: _measures.mean(labels),
+            MetricKey.AUC: _measures.auc(predictions, labels),
+            MetricKey.AUC_PR: _measures.auc(predictions, labels, curve="PR"),
         }
         for at in self._thresholds:
-            found[MetricKey.ACCURACY_MEAN % at] = measures.accuracy_at(
+            found[MetricKey.ACCURACY_MEAN % at] = _measures.accuracy_at(
                 predictions, labels, None, at
             )
-            found[MetricKey.PRECISION_MEAN % at] = measures.precision_at(
+            found[MetricKey.PRECISION_MEAN % at] = _measures.precision_at(
                 predictions, labels, None, at
             )
-            found[MetricKey.RECALL_MEAN % at] = measures.recall_at(predictions, labels, None, at)
+            found[MetricKey.RECALL_MEAN % at] = _measures.recall_at(predictions, labels, None, at)
         return found

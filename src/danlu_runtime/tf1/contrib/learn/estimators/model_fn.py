@@ -1,4 +1,4 @@
-"""What a `model_fn` of contrib.learn is told (`ModeKeys`) and gives back (`ModelFnOps`)."""
+"""What a `model_fn` of contrib.learn receives (`ModeKeys`) and returns (`ModelFnOps`)."""
 
 import collections
 from typing import Any
@@ -24,20 +24,22 @@ class ModeKeys:
             raise ValueError(f"Invalid mode {key}.")
 
 
-_FIELDS = (
-    "predictions",
-    "loss",
-    "train_op",
-    "eval_metric_ops",
-    "output_alternatives",
-    "training_chief_hooks",
-    "training_hooks",
-    "scaffold",
-    "mode",
-)
-
-
-class ModelFnOps(collections.namedtuple("ModelFnOps", _FIELDS)):
+class ModelFnOps(
+    collections.namedtuple(
+        "ModelFnOps",
+        (
+            "predictions",
+            "loss",
+            "train_op",
+            "eval_metric_ops",
+            "output_alternatives",
+            "training_chief_hooks",
+            "training_hooks",
+            "scaffold",
+            "mode",
+        ),
+    )
+):
     """The ops of a model; checked when made, as in TensorFlow 1."""
 
     def __new__(

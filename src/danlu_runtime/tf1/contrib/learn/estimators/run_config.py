@@ -131,7 +131,10 @@ class ClusterConfig:
         return int(index) if index else 0
 
 
-class RunConfig(ClusterConfig, public().RunConfig):  # type: ignore[misc]
+_RunConfig: Any = public().RunConfig
+
+
+class RunConfig(ClusterConfig, _RunConfig):
     """Settings of one Estimator run; `config.tf_config` is the session's ConfigProto."""
 
     _USE_DEFAULT = 0
@@ -194,7 +197,7 @@ class RunConfig(ClusterConfig, public().RunConfig):  # type: ignore[misc]
         return self._tf_config
 
     def uid(self, whitelist: list[str] | None = None) -> str:
-        """Return a text that tells whether two configurations are of the same run."""
+        """Return a text that is equal if two configurations are of the same run."""
         left_out = _REPLACEABLE if whitelist is None else {f"_{name}" for name in whitelist}
         state = {key: value for key, value in self.__dict__.items() if key not in left_out}
         state["_cluster_spec"] = self._cluster_spec.as_dict()

@@ -9,11 +9,3 @@ from danlu_runtime.tf1.contrib.learn.preprocessing.text import (
     VocabularyProcessor,
     tokenizer,
 )
-
-__all__ = [
-    "ByteProcessor",
-    "CategoricalProcessor",
-    "CategoricalVocabulary",
-    "VocabularyProcessor",
-    "tokenizer",
-]

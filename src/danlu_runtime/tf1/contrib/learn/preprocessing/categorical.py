@@ -11,8 +11,6 @@ from danlu_runtime.tf1.contrib.learn.preprocessing.categorical_vocabulary import
     CategoricalVocabulary,
 )
 
-__all__ = ["CategoricalProcessor", "CategoricalVocabulary"]
-
 
 class CategoricalProcessor:
     """Learns the categories of each column, then maps rows to ids."""
@@ -45,12 +43,14 @@ class CategoricalProcessor:
         self.freeze()
         return self
 
-    def fit_transform(self, x: Iterable[Any], unused_y: Any = None) -> Iterator[np.ndarray]:
+    def fit_transform(
+        self, x: Iterable[Any], unused_y: Any = None
+    ) -> Iterator[np.ndarray[Any, Any]]:
         first, second = itertools.tee(x)
         self.fit(first)
         return self.transform(second)
 
-    def transform(self, x: Iterable[Any]) -> Iterator[np.ndarray]:
+    def transform(self, x: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
         self.freeze()
         vocabularies = self.vocabularies_ or []
         for row in x:

@@ -3,8 +3,6 @@
 import collections
 from typing import Any
 
-__all__ = ["CategoricalVocabulary"]
-
 
 class CategoricalVocabulary:
     """Gives each new category the next id until it is frozen; id 0 is the unknown token."""

@@ -33,17 +33,17 @@ class ByteProcessor:
     def fit(self, x: Any) -> "ByteProcessor":
         return self
 
-    def fit_transform(self, x: Iterable[Any]) -> Iterator[np.ndarray]:
+    def fit_transform(self, x: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
         return self.transform(x)
 
-    def transform(self, x: Iterable[Any]) -> Iterator[np.ndarray]:
+    def transform(self, x: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
         for document in x:
             content = tf.compat.as_bytes(document)[: self.max_document_length]
             row = np.zeros(self.max_document_length, np.uint8)
             row[: len(content)] = np.frombuffer(content, np.uint8)
             yield row
 
-    def reverse(self, x: Iterable[np.ndarray]) -> Iterator[str]:
+    def reverse(self, x: Iterable[np.ndarray[Any, Any]]) -> Iterator[str]:
         """Yield the documents of rows of bytes."""
         for row in x:
             yield bytes(row).rstrip(b"\0").decode("utf-8", "ignore")
@@ -76,12 +76,12 @@ class VocabularyProcessor:
 
     def fit_transform(
         self, raw_documents: Iterable[str], unused_y: Any = None
-    ) -> Iterator[np.ndarray]:
+    ) -> Iterator[np.ndarray[Any, Any]]:
         first, second = itertools.tee(raw_documents)
         self.fit(first)
         return self.transform(second)
 
-    def transform(self, raw_documents: Iterable[str]) -> Iterator[np.ndarray]:
+    def transform(self, raw_documents: Iterable[str]) -> Iterator[np.ndarray[Any, Any]]:
         """Yield a row of int64 ids for each document, cut or filled with zeros."""
         for tokens in self._tokenizer(raw_documents):
             row = np.zeros(self.max_document_length, np.int64)
@@ -89,7 +89,7 @@ class VocabularyProcessor:
                 row[index] = self.vocabulary_.get(token)
             yield row
 
-    def reverse(self, documents: Iterable[np.ndarray]) -> Iterator[str]:
+    def reverse(self, documents: Iterable[np.ndarray[Any, Any]]) -> Iterator[str]:
         """Yield the words of rows of ids, joined by blanks."""
         for row in documents:
             yield " ".join(self.vocabulary_.reverse(class_id) for class_id in row)

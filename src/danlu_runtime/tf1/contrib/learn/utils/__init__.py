@@ -18,18 +18,3 @@ from danlu_runtime.tf1.contrib.learn.utils.saved_model_export_utils import (
     make_export_strategy,
     make_parsing_export_strategy,
 )
-
-__all__ = [
-    "InputFnOps",
-    "build_default_serving_input_fn",
-    "build_parsing_serving_input_fn",
-    "build_standardized_signature_def",
-    "export",
-    "export_estimator",
-    "gc",
-    "input_fn_utils",
-    "make_best_model_export_strategy",
-    "make_export_strategy",
-    "make_parsing_export_strategy",
-    "saved_model_export_utils",
-]

@@ -8,8 +8,9 @@ import tensorflow.compat.v1 as tf
 
 from danlu_runtime.tf1.contrib.learn.estimators.model_fn import ModeKeys
 from danlu_runtime.tf1.contrib.learn.estimators.prediction_key import PredictionKey
-from danlu_runtime.tf1.contrib.learn.utils.export_strategies import feature_spec
-from danlu_runtime.tf1.contrib.session_bundle import exporter, gc
+from danlu_runtime.tf1.contrib.learn.utils import gc
+from danlu_runtime.tf1.contrib.learn.utils.saved_model_export_utils import feature_spec
+from danlu_runtime.tf1.contrib.session_bundle import exporter
 
 __all__ = [
     "classification_signature_fn",

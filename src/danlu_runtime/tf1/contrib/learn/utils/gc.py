@@ -11,16 +11,6 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-__all__ = [
-    "Path",
-    "get_paths",
-    "largest_export_versions",
-    "mod_export_version",
-    "negation",
-    "one_of_every_n_export_versions",
-    "union",
-]
-
 Path = collections.namedtuple("Path", ["path", "export_version"])
 Filter = Callable[[Iterable[Path]], list[Path]]
 

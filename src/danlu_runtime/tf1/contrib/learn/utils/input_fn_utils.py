@@ -6,8 +6,6 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-__all__ = ["InputFnOps", "build_default_serving_input_fn", "build_parsing_serving_input_fn"]
-
 
 class InputFnOps(collections.namedtuple("InputFnOps", ["features", "labels", "default_inputs"])):
     """What a serving input function returns: the features, no labels, and the placeholders."""

@@ -1,10 +1,10 @@
 """``tf.contrib.slim.nets.resnet_v1``: tf-slim 1.1, with ``spatial_squeeze`` accepted."""
 
+from tf_slim.nets import resnet_utils
 from tf_slim.nets import resnet_v1 as _slim
 from tf_slim.nets.resnet_v1 import bottleneck, resnet_arg_scope, resnet_v1_block
 
-from danlu_runtime.tf1.contrib.slim.nets import resnet_utils
-from danlu_runtime.tf1.contrib.slim.nets.squeeze import accepting_spatial_squeeze
+from danlu_runtime.tf1.contrib.slim.nets._squeeze import accepting_spatial_squeeze
 
 __all__ = [
     "bottleneck",

@@ -1,1 +1,0 @@
-"""Contracts every dialect, storage, executor and record store must pass, and fakes."""

@@ -1,0 +1,219 @@
+"""Which target runs a test, which tests share an xdist worker, and which start first.
+
+A test that needs Ray, PostgreSQL or SeaweedFS, that injects faults (tests/chaos) or that is listed
+in ``SLOW`` gets the marker ``services`` and runs in ``make test-services``; one of ``LONG`` runs in
+``make test-long``. The few with the marker ``smoke`` stay in ``make test``. Starting a service
+takes seconds and two of a kind do not fit on two cores, so all tests of one service run in the same
+worker. Other tests are grouped by file. The groups that took longest when tests/durations.json was
+written start first, so that no long one is left at the end.
+"""
+
+import json
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forked import INSIDE
+
+DURATIONS = Path(__file__).with_name("durations.json")
+_UNKNOWN = 10.0  # seconds assumed for a group that has not been measured
+
+# xdist's own groups are a suffix of the test's name, which pytest does not accept since 9.2: a
+# scheduler sees names alone, so the tests are listed here by the beginning of their names.
+SHARED = {
+    "ray": (
+        "tests/executors/test_ray.py::",
+        "tests/executors/test_ray_faults.py::",
+        "tests/programs/test_ray.py::",
+        "tests/programs/test_ray_network.py::",
+        "tests/chaos/test_peer_killed_on_ray.py::",
+    ),
+    "seaweed": (
+        "tests/programs/test_stores.py::",
+        "tests/runtime/tffs/test_service.py::",
+        "tests/storage/test_s3_contract.py::",
+        "tests/storage/test_s3_processes.py::",
+        "tests/storage/test_s3_resume.py::",
+        "tests/storage/test_s3_service.py::",
+        "tests/storage/test_s3_uploads.py::",
+        "tests/storage/test_sync.py::",
+    ),
+    "postgres": (
+        "tests/chaos/test_two_servers.py::",
+        "tests/records/test_postgres.py::",
+        "tests/records/test_postgres_settings.py::",
+        "tests/test_docs.py::test_what_is_marked_run_runs_with_a_database",
+    ),
+}
+# Long trainings, and programs that import TensorFlow anew each.
+SLOW = (
+    "tests/moxing/tensorflow/executor/test_many_steps.py::test_xla_choice_is_kept_by_resumed_run",
+    "tests/moxing/tensorflow/nets/test_get_model_fn.py::test_8k_takes_stride_and_initializer_of_its_own",
+    "tests/programs/test_plain_scripts.py::test_job_ending_without_server_is_kept",
+    "tests/programs/test_plain_scripts.py::test_server_whose_socket_was_taken_away_is_replaced",
+    "tests/runtime/keras2/test_data_files.py::test_weights_of_application_come_from_input",
+    "tests/runtime/keras2/test_scikit_learn.py::test_a_grid_is_searched",
+    "tests/runtime/old/test_sklearn.py::test_arguments_of_before",
+    "tests/runtime/repair/test_keras_imports.py::test_a_script_gets_the_layers_of_its_keras",
+    "tests/runtime/test_check.py::test_script_of_tensorflow_2_is_asked_of_tensorflow_2",
+    "tests/runtime/tf1/contrib/test_learn_estimators.py::test_columns_of_both_kinds_are_taken",
+    "tests/runtime/tf1/contrib/test_learn_experiment.py::test_training_and_evaluation_take_turns",
+    "tests/runtime/tf1/contrib/test_learn_experiment.py::test_a_validation_monitor_stops_when_nothing_gets_better",
+    "tests/runtime/tf1/test_layouts.py::test_networks_in_nchw_train_where_tensorflow_leaves_onednn_off",
+    "tests/runtime/tffs/test_errors.py::test_a_large_tensor_elsewhere_is_read_whole",
+    "tests/service/test_versions.py::test_names_are_of_one_or_of_other",
+    "tests/test_docs.py::test_what_is_marked_run_runs[docs/guides/algorithms.md]",
+    "tests/test_forked.py::test_a_test_that_hangs_is_killed_and_reported",
+    "tests/agent/test_warm_client.py::",
+    "tests/moxing/tensorflow/cluster/test_run.py::",
+    "tests/moxing/tensorflow/cluster/test_synchronous.py::",
+    "tests/moxing/tensorflow/preset/test_training.py::",
+    "tests/programs/test_user_mistakes.py::",
+    "tests/programs/test_distributed_guide.py::",
+    "tests/programs/test_full_home.py::",
+    "tests/programs/test_hints.py::test_program_runs_after_change",
+    "tests/programs/test_hints.py::test_tensorflow_program_runs_after_change",
+    "tests/programs/test_moxing.py::",
+    "tests/programs/test_outputs.py::test_rm_asks",
+    "tests/programs/test_outputs.py::test_the_store_keeps",
+    "tests/programs/test_rehearsal.py::",
+    "tests/programs/test_stores.py::test_the_program_of_kdls_manual_trains_on_ks3",
+    "tests/programs/test_temporary_files.py::test_show_",
+    "tests/programs/test_tf1_modes.py::",
+    "tests/programs/test_tf1_programs.py::",
+    "tests/programs/test_train_url.py::",
+    "tests/programs/test_ti_sdk.py::",
+    "tests/programs/test_translation.py::",
+    "tests/programs/test_unstored.py::",
+    "tests/runtime/fused/test_xla.py::",
+    "tests/runtime/modelmaker/test_estimator_parameters.py::",
+    "tests/runtime/modelmaker/test_fused.py::",
+    "tests/runtime/modelmaker/test_receivers.py::",
+    "tests/runtime/modelmaker/test_training.py::",
+    "tests/runtime/tf1/test_contrib_coverage.py::test_each_call_gives_what_it_should",
+    "tests/runtime/tffs/test_shutdown.py::",
+    "tests/runtime/tffs/test_program.py::",
+    "tests/test_docs.py::test_what_is_marked_run_runs[docs/guides/translation.md]",
+    "tests/ti/test_fit.py::test_a_job_of_fit_runs_again",
+)
+# More cases of what one case of make test-services shows, run by make test-long.
+LONG = (
+    "tests/chaos/test_peer_killed.py::test_evaluator_that_is_killed_costs_no_more_than_checkpoint",
+    *(
+        "tests/chaos/test_peer_killed.py::"
+        f"test_whichever_task_is_killed_others_stop_and_job_goes_on[{style}]"
+        for style in ("mox", "modelmaker", "plain")
+    ),
+    *(
+        "tests/chaos/test_trainer_killed.py::"
+        f"test_killed_trainer_goes_on_from_its_last_checkpoint[quick-{style}]"
+        for style in ("modelarts", "ti", "modelmaker")
+    ),
+    "tests/agent/test_warm_client.py::test_same_process_serves_scripts_of_second_generation",
+    # CI runs make demo.
+    "tests/cli/test_command_line.py::test_demo_runs_job_of_each_service_and_shows_table",
+    "tests/programs/test_hints.py::test_tensorflow_program_runs_after_change_that_hint_names[data_file]",
+    "tests/programs/test_moxing.py::test_keras_json_model_keeps_its_accuracy",
+    "tests/programs/test_moxing.py::test_large_batches_in_half_precision_learn_with_lars",
+    "tests/programs/test_moxing.py::test_pictures_are_learned_by_many_as_by_one",
+    "tests/programs/test_rehearsal.py::test_a_rehearsal_of_keras_ends_after_three_batches[2.18]",
+    "tests/programs/test_stores.py::test_the_program_of_kdls_manual_trains_on_ks3[embedded]",
+    "tests/programs/test_tf1_programs.py::test_second_job_exports_its_model_to_place_of_first",
+    "tests/programs/test_tf1_programs.py::test_a_small_resnet_of_slim_trains",
+    "tests/runtime/fused/test_xla.py::",
+    "tests/runtime/modelmaker/test_fused.py::test_checkpoints_summaries_and_logs_are_those_of_single_steps[dropout]",
+    "tests/runtime/modelmaker/test_fused.py::test_with_xla_it_is_same_to_five_digits",
+)
+
+
+def group_of(test: str) -> str:
+    """Return the service a test shares with others, or its file."""
+    shared = (group for group, names in SHARED.items() if test.startswith(names))
+    return next(shared, test.split("::")[0])
+
+
+def services_of(item: pytest.Item) -> set[str]:
+    """Return the services that a test needs."""
+    needs = {"ray"} if item.get_closest_marker("ray") else set()
+    return needs | {"seaweed", "postgres"}.intersection(getattr(item, "fixturenames", ()))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-durations", action="store_true", help=f"write {DURATIONS.name}")
+
+
+@pytest.hookimpl(optionalhook=True)  # xdist is not loaded in the processes of forked.py
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Give whole groups to workers, in the order of the collected tests."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    config.option.loadscopereorder = False
+    return Groups(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are deselected by their markers
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    unlisted = []
+    for item in items:
+        services = services_of(item)
+        if services and group_of(item.nodeid) not in services:
+            unlisted.append(item.nodeid)
+        if item.get_closest_marker("smoke"):
+            continue
+        if item.nodeid.startswith(LONG):
+            item.add_marker("long")
+        if services or item.nodeid.startswith(("tests/chaos/", *SLOW)):
+            item.add_marker("services")
+    if unlisted:
+        names = ", ".join(unlisted)
+        raise pytest.UsageError(f"Add these tests to SHARED in tests/schedule.py: {names}")
+    if "tensorflow" in sys.modules and INSIDE not in os.environ:
+        # Every xdist worker would spend ten seconds and 600 MB on it.
+        raise pytest.UsageError(
+            "A test file imports TensorFlow when it is collected. Import it inside the test."
+        )
+    seconds = _durations().get(config.option.markexpr, {}).get("groups", {})
+    items.sort(key=lambda item: -seconds.get(group_of(item.nodeid), _UNKNOWN))
+
+
+def _durations() -> dict[str, Any]:
+    """Return what was written of each target, by the marker expression that selects its tests."""
+    return json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
+
+
+class DurationWriter:
+    """Collects how long tests take and writes it for the next run and for readers."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._tests: dict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._tests[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        groups: dict[str, float] = defaultdict(float)
+        for test, seconds in self._tests.items():
+            groups[group_of(test)] += seconds
+        slowest = sorted(self._tests.items(), key=lambda entry: -entry[1])[:50]
+        found = {
+            "tests": len(self._tests),
+            "seconds": round(sum(self._tests.values()), 1),
+            "slowest": {test: round(seconds, 2) for test, seconds in slowest},
+            "groups": {name: round(groups[name], 1) for name in sorted(groups)},
+        }
+        targets = {**_durations(), self._target: found}
+        DURATIONS.write_text(json.dumps(targets, indent=1) + "\n")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--write-durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(DurationWriter(config.option.markexpr))
