@@ -18,9 +18,7 @@ _API = "tensorflow_estimator.python.estimator.api._v1.estimator"
 _API_2 = "tensorflow_estimator.python.estimator.api._v2.estimator"
 _PRIVATE = "tensorflow_estimator.python.estimator"
 _TPU = ("tpu_embedding", "tpu_embedding_gradient", "session_support")
-_TREES = (
-    "Its compiled operations are gone; use tf.estimator.DNNClassifier, or scikit-learn's trees."
-)
+_TREES = "removed.estimator_trees"
 _reviving: list[bool] = []
 _GONE = {
     name: _TREES

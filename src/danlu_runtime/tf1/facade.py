@@ -99,5 +99,13 @@ def _tell(message: str) -> None:
 
 
 def sentence(name: str, instead: str) -> str:
-    """Return the error message; ``instead`` is a sentence about the replacement."""
-    return get_message("tf1.not_there", name=name, instead=instead)
+    """Return the error message.
+
+    ``instead`` is a value of a table ``GONE``: the key of a message, which begins with
+    ``removed.``, or the name to use.
+    """
+    if instead.startswith("removed."):
+        advice = get_message(instead)
+    else:
+        advice = get_message("removed.use", name=instead)
+    return get_message("tf1.not_there", name=name, instead=advice)

@@ -2,7 +2,8 @@
 
 Keys are paths below ``tensorflow.contrib``. ``MODULES`` has modules that exist as a whole, with the
 private names that scripts use too. ``NAMES`` has the other modules, name by name. ``GONE`` has the
-removed names of both, with a sentence about the replacement. ``SUBMODULES`` has the modules that
+removed names of both, each with the key of a message about the replacement, or with the name to use
+instead. ``SUBMODULES`` has the modules that
 are names of another module, as in ``from tensorflow.contrib.learn import *``.
 
 The first part of a place selects where the rest is found: ``tf`` is ``tensorflow.compat.v1``,
@@ -269,17 +270,14 @@ NAMES: dict[str, dict[str, str]] = {
     },
 }
 
-_AFTER_TRAINING = (
-    "Train in float and quantize the exported model with tf.lite.TFLiteConverter "
-    "(post-training quantization)."
-)
-_MIXTURE = "Use sklearn.mixture.GaussianMixture."
-_WALS = "Use scipy.sparse.linalg.svds, or train the factors with tf.train optimizers."
+_AFTER_TRAINING = "removed.quantize"
+_MIXTURE = "sklearn.mixture.GaussianMixture"
+_WALS = "removed.wals"
 GONE: dict[str, dict[str, str]] = {
     "cluster_resolver": {
-        "TPUClusterResolver": "There is no TPU here; run the script with its use_tpu flag off.",
+        "TPUClusterResolver": "removed.use_tpu",
     },
-    "compiler.xla": {"estimator_model_fn": "Call xla.compile on the computation inside model_fn."},
+    "compiler.xla": {"estimator_model_fn": "removed.xla_model_fn"},
     "factorization": {
         "WALSMatrixFactorization": _WALS,
         "WALSModel": _WALS,
@@ -294,7 +292,7 @@ GONE: dict[str, dict[str, str]] = {
         "experimental_create_eval_graph": _AFTER_TRAINING,
     },
     "summary": {
-        "create_db_writer": "Write event files with create_file_writer; TensorBoard reads them.",
+        "create_db_writer": "removed.db_writer",
     },
 }
 

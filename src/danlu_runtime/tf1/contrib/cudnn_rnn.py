@@ -11,9 +11,9 @@ from tf_keras.src.layers.rnn.legacy_cells import LayerRNNCell
 
 from danlu_runtime.tf1.contrib.rnn.lstm_ops import LSTMBlockCell
 
-_LSTM = "Use tf.contrib.rnn.LSTMBlockFusedCell, which runs on CPUs and GPUs."
-_GRU = "Use tf.nn.dynamic_rnn with tf.contrib.cudnn_rnn.CudnnCompatibleGRUCell."
-_RNN = "Use tf.nn.dynamic_rnn with tf.nn.rnn_cell.BasicRNNCell."
+_LSTM = "removed.cudnn_lstm"
+_GRU = "removed.cudnn_gru"
+_RNN = "removed.cudnn_rnn"
 GONE = {
     "CudnnGRU": _GRU,
     "CudnnGRUSaveable": _GRU,

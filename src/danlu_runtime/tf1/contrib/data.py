@@ -48,11 +48,10 @@ shuffle_and_repeat = _x.shuffle_and_repeat
 unbatch = _x.unbatch
 unique = _x.unique
 
-_STATS = "Measure with the TensorFlow Profiler; tf.data keeps no statistics any more."
+_STATS = "removed.data_stats"
 GONE = {
-    "CheckpointInputPipelineHook": "Use tf.data.experimental.make_saveable_from_iterator and add "
-    "the saveable to tf.GraphKeys.SAVEABLE_OBJECTS.",
-    "LMDBDataset": "Read the file with the lmdb package in tf.data.Dataset.from_generator.",
+    "CheckpointInputPipelineHook": "removed.input_checkpoint",
+    "LMDBDataset": "removed.lmdb",
     "StatsAggregator": _STATS,
     "bytes_produced_stats": _STATS,
     "latency_stats": _STATS,

@@ -57,13 +57,13 @@ in_cross_replica_context = tf.distribute.in_cross_replica_context
 require_replica_context = distribute_lib.require_replica_context
 
 GONE = {
-    "TPUStrategy": "There is no TPU here; use MirroredStrategy.",
-    "initialize_tpu_system": "There is no TPU here; leave the call out.",
-    "Monitor": "Train through tf.estimator.Estimator or Keras.",
-    "StandardInputStep": "Train through tf.estimator.Estimator or Keras.",
-    "StandardSingleLossStep": "Train through tf.estimator.Estimator or Keras.",
-    "run_standard_tensorflow_server": "Use tf.train.Server with the cluster of TF_CONFIG.",
-    "estimator_training": "Use tf.estimator.train_and_evaluate.",
+    "TPUStrategy": "removed.tpu_strategy",
+    "initialize_tpu_system": "removed.tpu_system",
+    "Monitor": "removed.standard_step",
+    "StandardInputStep": "removed.standard_step",
+    "StandardSingleLossStep": "removed.standard_step",
+    "run_standard_tensorflow_server": "removed.standard_server",
+    "estimator_training": "tf.estimator.train_and_evaluate",
 }
 
 

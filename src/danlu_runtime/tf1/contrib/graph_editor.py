@@ -258,7 +258,7 @@ def _tensor(value: Any) -> tf.Tensor:
     return value if isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)
 
 
-_COPY = "Use tf.contrib.graph_editor.graph_replace, or tf.import_graph_def with input_map."
+_COPY = "removed.graph_editor"
 GONE = dict.fromkeys(
     (
         "SubGraphView",

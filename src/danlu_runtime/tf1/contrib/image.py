@@ -338,7 +338,7 @@ def random_hsv_in_yiq(
 
 
 GONE = {
-    "bipartite_match": "Use scipy.optimize.linear_sum_assignment in tf.py_func.",
-    "connected_components": "Use scipy.ndimage.label in tf.py_func.",
-    "single_image_random_dot_stereograms": "Draw the picture before training.",
+    "bipartite_match": "removed.bipartite_match",
+    "connected_components": "removed.connected_components",
+    "single_image_random_dot_stereograms": "removed.stereograms",
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-_SCIKERAS = "Install scikeras and use its KerasClassifier and KerasRegressor."
+_SCIKERAS = "removed.scikeras"
 GONE = {"wrappers": _SCIKERAS, "KerasClassifier": _SCIKERAS, "KerasRegressor": _SCIKERAS}
 
 _MODULES = (

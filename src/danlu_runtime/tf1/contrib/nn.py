@@ -7,11 +7,11 @@ import tensorflow.compat.v1 as tf
 # The fixed point of selu: mean and spread of what it lets through.
 _ALPHA = -1.7580993408473766
 
-_SAMPLED = "Use tf.nn.sampled_softmax_loss."
+_SAMPLED = "tf.nn.sampled_softmax_loss"
 GONE = {
     "rank_sampled_softmax_loss": _SAMPLED,
     "sampled_sparse_softmax_loss": _SAMPLED,
-    "scaled_softplus": "Use tf.nn.softplus, multiplied.",
+    "scaled_softplus": "removed.softplus",
 }
 
 

@@ -5,6 +5,8 @@ import importlib
 import pytest
 
 import contrib_index
+from danlu.messages import catalogue
+from danlu_runtime.tf1 import estimator as tf1_estimator
 from danlu_runtime.tf1.contrib import _aliases
 
 # Paths that are not modules of the package of TensorFlow 1.15.5.
@@ -50,6 +52,26 @@ def test_all_names_are_imported_by_a_star(tf):
 
         module = importlib.import_module(f"tensorflow.contrib.{path}")
         assert {*module.__all__} - {*names} == set(), path
+
+
+def _advice(table):
+    for value in table.values():
+        yield from _advice(value) if isinstance(value, dict) else [value]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_removed_names_have_advice_in_each_language(lang, tf):
+    tables = [_aliases.GONE, tf1_estimator._GONE]
+    for path in ["", *contrib_index.own_paths()]:
+        module = importlib.import_module(f"danlu_runtime.tf1.contrib.{path}".rstrip("."))
+        tables.append(getattr(module, "GONE", {}))
+
+    values = {value for table in tables for value in _advice(table)}
+    keys = {value for value in values if value.startswith("removed.")}
+    assert keys - {*catalogue(lang)} == set()
+    # All others are names: the message is "Use {name}."
+    assert {value for value in values - keys if "Use " in value or value.endswith(".")} == set()
+    assert len(keys) > 50
 
 
 def test_own_modules_are_not_served(tf):

@@ -69,19 +69,19 @@ StudentT = tf.distributions.StudentT
 Uniform = tf.distributions.Uniform
 kl_divergence = tf.distributions.kl_divergence
 
-_OWN = "Write it as a subclass of tf.distributions.Distribution with _log_prob and _sample_n."
-_NORMAL = "Use MultivariateNormalTriL with the whole scale."
+_OWN = "removed.own_distribution"
+_NORMAL = "removed.low_rank"
 GONE = {
     "Autoregressive": _OWN,
-    "InverseGamma": "Use Gamma, and take one over its samples.",
-    "Kumaraswamy": "Use Beta.",
+    "InverseGamma": "removed.inverse_gamma",
+    "Kumaraswamy": "Beta",
     "MultivariateNormalDiagPlusLowRank": _NORMAL,
     "MultivariateStudentTLinearOperator": _OWN,
-    "NegativeBinomial": "Use Poisson with a rate drawn from Gamma.",
+    "NegativeBinomial": "removed.negative_binomial",
     "QuantizedDistribution": _OWN,
     "SinhArcsinh": _OWN,
-    "VectorDiffeomixture": "Use MixtureSameFamily.",
+    "VectorDiffeomixture": "MixtureSameFamily",
     "WishartCholesky": _OWN,
     "WishartFull": _OWN,
-    "estimator_head_distribution_regression": "Write the loss in a model_fn of your own.",
+    "estimator_head_distribution_regression": "removed.own_model_fn",
 }

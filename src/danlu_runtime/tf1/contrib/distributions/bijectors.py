@@ -575,7 +575,7 @@ class Inline(Bijector):
                 setattr(self, attribute, function)
 
 
-_FLOW = "Use RealNVP, or write the flow as a subclass of Bijector."
+_FLOW = "removed.flow"
 GONE = {
     "BatchNormalization": _FLOW,
     "MaskedAutoregressiveFlow": _FLOW,

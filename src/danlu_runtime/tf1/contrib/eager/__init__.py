@@ -166,18 +166,18 @@ def implicit_value_and_gradients(f: Callable[..., Any]) -> Callable[..., Any]:
     return both
 
 
-_KERAS = "Subclass tf.keras.Model."
-_CALLBACKS = "Use tf.debugging.enable_check_numerics."
+_KERAS = "removed.keras_model"
+_CALLBACKS = "tf.debugging.enable_check_numerics"
 GONE = {
     "Network": _KERAS,
-    "Sequential": "Use tf.keras.Sequential.",
-    "save_network_checkpoint": "Use tfe.Checkpoint(model=model).save.",
-    "restore_network_checkpoint": "Use tfe.Checkpoint(model=model).restore.",
+    "Sequential": "tf.keras.Sequential",
+    "save_network_checkpoint": "tfe.Checkpoint(model=model).save",
+    "restore_network_checkpoint": "tfe.Checkpoint(model=model).restore",
     "add_execution_callback": _CALLBACKS,
     "clear_execution_callbacks": _CALLBACKS,
     "inf_callback": _CALLBACKS,
     "inf_nan_callback": _CALLBACKS,
     "nan_callback": _CALLBACKS,
     "seterr": _CALLBACKS,
-    "SummaryWriter": "Use tf.contrib.summary.create_file_writer.",
+    "SummaryWriter": "tf.contrib.summary.create_file_writer",
 }

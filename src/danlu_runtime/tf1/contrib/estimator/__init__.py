@@ -46,12 +46,12 @@ stop_if_lower_hook = _early_stopping.stop_if_lower_hook
 stop_if_no_decrease_hook = _early_stopping.stop_if_no_decrease_hook
 stop_if_no_increase_hook = _early_stopping.stop_if_no_increase_hook
 
-_TREES = "Use sklearn.ensemble.HistGradientBoostingClassifier; the compiled operations are gone."
+_TREES = "removed.boosted_trees"
 GONE = {
     "boosted_trees_classifier_train_in_memory": _TREES,
     "boosted_trees_regressor_train_in_memory": _TREES,
-    "DNNClassifierWithLayerAnnotations": "Use tf.estimator.DNNClassifier.",
-    "DNNRegressorWithLayerAnnotations": "Use tf.estimator.DNNRegressor.",
+    "DNNClassifierWithLayerAnnotations": "tf.estimator.DNNClassifier",
+    "DNNRegressorWithLayerAnnotations": "tf.estimator.DNNRegressor",
 }
 
 

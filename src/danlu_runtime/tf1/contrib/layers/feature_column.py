@@ -77,8 +77,7 @@ __all__ = [
 
 # Private names are kept in their module: scripts test what a column is by its class.
 GONE = {
-    "DataFrameColumn": "Columns of tf.contrib.learn.dataframe went with it; use tf.data and "
-    "tf.contrib.layers.real_valued_column.",
+    "DataFrameColumn": "removed.dataframe",
 }
 
 Normalizer = Callable[[tf.Tensor], tf.Tensor]

@@ -76,7 +76,7 @@ from danlu_runtime.tf1.contrib.learn.utils import (
 TensorFlowEstimator = Estimator
 
 
-_LOOPS = "Use Estimator.fit, or tf.train.MonitoredTrainingSession."
+_LOOPS = "removed.learn_loops"
 GONE = _estimators.GONE | {
     "train": _LOOPS,
     "evaluate": _LOOPS,

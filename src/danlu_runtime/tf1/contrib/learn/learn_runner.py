@@ -10,7 +10,7 @@ from danlu_runtime.tf1.estimator import public
 
 __all__ = ["run"]
 
-GONE = {"tune": "Tune with `danlu tune`, which runs the script once for each set of parameters."}
+GONE = {"tune": "removed.tune"}
 
 _SCHEDULES = {
     TaskType.MASTER: "train_and_evaluate",

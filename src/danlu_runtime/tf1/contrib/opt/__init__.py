@@ -26,18 +26,18 @@ from danlu_runtime.tf1.contrib.opt.external_optimizer import (
 )
 from danlu_runtime.tf1.contrib.opt.lars_optimizer import LARSOptimizer
 
-_LOCAL = "Use tf.train.SyncReplicasOptimizer, or tf.contrib.opt.MovingAverageOptimizer alone."
-_ADAM = "Use tf.train.AdamOptimizer."
+_LOCAL = "removed.averaging"
+_ADAM = "tf.train.AdamOptimizer"
 GONE = {
     "AGNOptimizer": _LOCAL,
     "AdamGSOptimizer": _ADAM,
-    "DropStaleGradientOptimizer": "Use tf.train.SyncReplicasOptimizer: it drops them.",
+    "DropStaleGradientOptimizer": "removed.stale_gradients",
     "ElasticAverageCustomGetter": _LOCAL,
     "ElasticAverageOptimizer": _LOCAL,
     "GGTOptimizer": _ADAM,
-    "LazyAdamGSOptimizer": "Use tf.contrib.opt.LazyAdamOptimizer.",
+    "LazyAdamGSOptimizer": "tf.contrib.opt.LazyAdamOptimizer",
     "ModelAverageCustomGetter": _LOCAL,
     "ModelAverageOptimizer": _LOCAL,
-    "RegAdagradOptimizer": "Use tf.train.AdagradOptimizer.",
+    "RegAdagradOptimizer": "tf.train.AdagradOptimizer",
     "ShampooOptimizer": _ADAM,
 }

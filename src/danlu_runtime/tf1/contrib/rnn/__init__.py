@@ -79,7 +79,7 @@ static_bidirectional_rnn = tf.nn.static_bidirectional_rnn
 static_rnn = tf.nn.static_rnn
 static_state_saving_rnn = tf.nn.static_state_saving_rnn
 
-_OWN_CELL = "Write the cell as a subclass of tf.nn.rnn_cell.RNNCell."
+_OWN_CELL = "removed.own_cell"
 GONE = {
     "CFNCell": _OWN_CELL,
     "MinimalRNNCell": _OWN_CELL,

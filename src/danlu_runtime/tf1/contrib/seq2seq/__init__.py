@@ -38,12 +38,12 @@ from danlu_runtime.tf1.contrib.seq2seq.helper import (
 )
 from danlu_runtime.tf1.contrib.seq2seq.loss import sequence_loss
 
-_DECODER = "It left in 1.2: use BasicDecoder with a helper and dynamic_decode."
-_ATTENTION = "It left in 1.2: use AttentionWrapper with BahdanauAttention or LuongAttention."
-_CLASS = "Use tf.contrib.seq2seq.sequence_loss, the same loss as a function."
+_DECODER = "removed.decoder"
+_ATTENTION = "removed.attention"
+_CLASS = "removed.sequence_loss"
 GONE = {
-    "BahdanauAttentionV2": "Use BahdanauAttention, which takes the memory when it is made.",
-    "LuongAttentionV2": "Use LuongAttention, which takes the memory when it is made.",
+    "BahdanauAttentionV2": "removed.bahdanau",
+    "LuongAttentionV2": "removed.luong",
     "DynamicAttentionWrapper": _ATTENTION,
     "SequenceLoss": _CLASS,
     "attention_decoder_fn_inference": _DECODER,

@@ -10,4 +10,4 @@ from danlu_runtime.tf1.contrib.session_bundle.session_bundle import (
     load_session_bundle_from_path,
 )
 
-GONE = {"bundle_shim": "Use tf.saved_model.loader.load: exports are SavedModels."}
+GONE = {"bundle_shim": "removed.bundle_shim"}

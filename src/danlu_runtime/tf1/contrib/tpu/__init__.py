@@ -14,7 +14,7 @@ InputPipelineConfig = tpu_config.InputPipelineConfig
 RunConfig = tpu_config.RunConfig
 TPUConfig = tpu_config.TPUConfig
 
-_NO_TPU = "There is no TPU here; run the script with its use_tpu flag off."
+_NO_TPU = "removed.use_tpu"
 GONE = {
     name: _NO_TPU
     for name in (

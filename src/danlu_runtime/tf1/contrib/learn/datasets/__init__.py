@@ -8,8 +8,8 @@ from danlu_runtime.tf1.contrib.learn.datasets.mnist import load_mnist
 
 GONE = {
     "load_boston": base.GONE["load_boston"],
-    "load_dbpedia": "Nothing is downloaded while a job runs; read your own copy with pandas.",
-    "make_dataset": "Use sklearn.datasets.make_moons, make_circles or make_blobs.",
+    "load_dbpedia": "removed.dbpedia",
+    "make_dataset": "removed.make_dataset",
 }
 
 DATASETS = {"iris": load_iris, "mnist": load_mnist}

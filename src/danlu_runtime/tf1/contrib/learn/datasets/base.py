@@ -11,10 +11,8 @@ import tensorflow.compat.v1 as tf
 from danlu_runtime.tf1.examples.tutorials.mnist.input_data import Datasets  # noqa: F401
 
 GONE = {
-    "load_boston": "The Boston housing prices are shipped by no library today; give your own file "
-    "to load_csv_with_header.",
-    "urlretrieve_with_retry": "Nothing is downloaded while a job runs; put the file into the "
-    "job's data.",
+    "load_boston": "removed.boston",
+    "urlretrieve_with_retry": "removed.download",
 }
 
 Dataset = collections.namedtuple("Dataset", ["data", "target"])

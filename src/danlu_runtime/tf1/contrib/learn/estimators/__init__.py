@@ -45,13 +45,12 @@ from danlu_runtime.tf1.contrib.learn.estimators.run_config import (
     TaskType,
 )
 
-_RNN = "Use an Estimator whose model_fn calls tf.nn.dynamic_rnn."
+_RNN = "removed.rnn_estimator"
 GONE = {
     "DynamicRnnEstimator": _RNN,
     "StateSavingRnnEstimator": _RNN,
-    "KMeansClustering": "Use sklearn.cluster.MiniBatchKMeans, or tf.compat.v1.estimator."
-    "experimental.KMeans.",
-    "GMM": "Use sklearn.mixture.GaussianMixture.",
-    "SVM": "Use LinearEstimator with binary_svm_head, or sklearn.svm.LinearSVC.",
-    "TensorForestEstimator": "Use sklearn.ensemble.RandomForestClassifier.",
+    "KMeansClustering": "removed.kmeans",
+    "GMM": "sklearn.mixture.GaussianMixture",
+    "SVM": "removed.svm",
+    "TensorForestEstimator": "sklearn.ensemble.RandomForestClassifier",
 }

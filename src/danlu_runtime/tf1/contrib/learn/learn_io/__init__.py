@@ -75,12 +75,12 @@ def extract_dask_labels(labels: Any) -> Any:
     return extract_dask_data(labels)
 
 
-_SHARED = "Use it without _shared_queue; each worker then reads all files, shuffled."
+_SHARED = "removed.shared_queue"
 GONE = {
     "read_keyed_batch_examples_shared_queue": _SHARED,
     "read_keyed_batch_features_shared_queue": _SHARED,
-    "generator_input_fn": "Use tf.data.Dataset.from_generator in an input_fn.",
-    "setup_train_data_feeder": "Pass x and y to fit(), or an input_fn.",
+    "generator_input_fn": "removed.generator_input",
+    "setup_train_data_feeder": "removed.data_feeder",
 }
 
 numpy_input_fn = public().inputs.numpy_input_fn
