@@ -1,6 +1,6 @@
 """A real PostgreSQL server, started once for all tests that ask for it.
 
-It refuses to run as root: there it runs as ``nobody``, from a folder that user can reach.
+It refuses to run as root: there it runs as the user ``nobody``, from a folder it can read.
 """
 
 import importlib.util

@@ -29,7 +29,7 @@ def _digit(label: int, chance: random.Random) -> bytes:
 
 
 def write_census(folder: Path, count: int, seed: int) -> Path:
-    """Write people who are rich by hours and work, and as happy as they are old."""
+    """Write rows whose column rich depends on hours and work, and happy on age."""
     folder.mkdir()
     chance = random.Random(seed)
     lines = ["age,hours,work,rich,happy"]

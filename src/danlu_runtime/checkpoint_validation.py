@@ -18,13 +18,13 @@ from types import ModuleType
 from typing import Any
 
 from danlu.messages import get_message
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 
 _STEP = re.compile(r"-(\d+)$")
 _NAMED = re.compile(r'model_checkpoint_path:\s*"([^"\n]*)')
 _UNREADABLE = ("variant", "resource")  # NumPy arrays cannot hold these types
 _whole: set[tuple[str, str]] = set()  # folders that need no further check
-_said: set[str] = set()
+_printed: set[str] = set()
 
 
 def install(real: ModuleType) -> None:
@@ -56,7 +56,7 @@ def _first_look(read: Callable[..., Any], folder: str, name: str) -> Any:
         return None
     chosen = next((each for each in _candidates(folder, state, text) if _is_whole(each)), None)
     if chosen is None:
-        _say_once(get_message("checkpoint.none_readable", folder=folder))
+        _print_once(get_message("checkpoint.none_readable", folder=folder))
         return None
     if state is not None and state.model_checkpoint_path == chosen:
         _whole.add((folder, name))
@@ -76,7 +76,7 @@ def _candidates(folder: str, state: Any, text: str | None) -> Iterator[str]:
     elif len(kinds) > 1:
         kinds = {kind for kind in kinds if named and kind.startswith(_base(named))}
     if len(kinds) > 1:
-        _say_once(
+        _print_once(
             get_message("checkpoint.several_kinds", folder=folder, kinds=", ".join(sorted(kinds)))
         )
         return
@@ -104,7 +104,7 @@ def _is_whole(prefix: str) -> bool:
     found = damage(prefix)
     if found:
         name = os.path.basename(prefix)
-        _say_once(get_message("checkpoint.damaged", name=name, found=found))
+        _print_once(get_message("checkpoint.damaged", name=name, found=found))
     return not found
 
 
@@ -180,7 +180,7 @@ def _step(prefix: str) -> int:
     return int(found[1]) if found else -1
 
 
-def _say_once(text: str) -> None:
-    if text not in _said:
-        _said.add(text)
-        say(text)
+def _print_once(text: str) -> None:
+    if text not in _printed:
+        _printed.add(text)
+        print_message(text)

@@ -79,7 +79,7 @@ LOOK = """
     except OSError:
         pass
     reached, pid = [], os.getpid()
-    while pid > 1:  # the agent, and who started it
+    while pid > 1:  # the agent, and its parents
         pid = int(open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[1])
         if os.path.exists("/proc/%d/root%s/token" % (pid, home)):
             reached.append(pid)

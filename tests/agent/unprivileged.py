@@ -1,6 +1,6 @@
 """``python unprivileged.py PATH… -- COMMAND…``: run a command as a user without any rights.
 
-The paths are made reachable for everybody, in a mount namespace of our own: a Python below
+The paths are made reachable for all users, in a mount namespace of our own: a Python below
 /root and pytest's directories are for root alone.
 """
 

@@ -27,12 +27,12 @@ def test_what_is_not_there_is_no_error(tmp_path):
 
 
 def test_removed_trash_folder_is_created_again(tmp_path):
-    """As who has no room left on the disk does by hand."""
+    """A user with a full disk does this by hand."""
     (bin := tmp_path / "rubbish").mkdir()
     trash = Trash(bin)
     trash.wait(30)
     bin.rmdir()
-    trash._start()  # as by one who came just before that
+    trash._start()  # as for a folder discarded just before
     trash.wait(30)
     (folder := tmp_path / "job").mkdir()
 

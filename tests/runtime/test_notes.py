@@ -11,7 +11,7 @@ from danlu_runtime.reports import notes
 def report(tmp_path, monkeypatch):
     monkeypatch.setenv("DANLU_BOX", str(tmp_path))
     monkeypatch.setenv("DANLU_CODE", str(tmp_path / "code"))
-    monkeypatch.setattr(notes, "_told", set())
+    monkeypatch.setattr(notes, "_noted", set())
     monkeypatch.setattr(notes, "_read", set())
     return tmp_path / "translation.jsonl"
 

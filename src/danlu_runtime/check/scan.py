@@ -218,7 +218,7 @@ def _look_at(root: str, file: str, readings: dict[str, bool], report: Report) ->
     with open(path, "rb") as source:
         data = source.read()
     try:
-        mended = repair_source(data, path, **readings)
+        repaired = repair_source(data, path, **readings)
     except SyntaxError as error:
         text = (error.text or "").strip()
         report.add("errors", file, error.lineno or 0, f"{error.msg}: {text}" if text else error.msg)
@@ -226,12 +226,12 @@ def _look_at(root: str, file: str, readings: dict[str, bool], report: Report) ->
     except UnicodeDecodeError as error:
         report.add("errors", file, 0, get_message("check.no_text", error=error))
         return []
-    for finding in mended.findings:
+    for finding in repaired.findings:
         report.add(finding.kind, file, finding.line, finding.text)
-    if mended.divides:
+    if repaired.divides:
         text = get_message("check.division")
-        report.add("repaired", file, mended.divides, text)
-    return list(uses(mended.tree))
+        report.add("repaired", file, repaired.divides, text)
+    return list(uses(repaired.tree))
 
 
 def _judge(file: str, use: Use, modules: Modules, report: Report) -> None:

@@ -69,8 +69,10 @@ class Program:
             parallel_iterations=1,
         )
         with tf.control_dependencies([made]):
-            told = cond_v2.cond_v2(ended, self._ahead.tell_end, lambda: tf.constant(False))
-        with tf.control_dependencies([told]):
+            end_reported = cond_v2.cond_v2(
+                ended, self._ahead.raise_end_of_data, lambda: tf.constant(False)
+            )
+        with tf.control_dependencies([end_reported]):
             return [tf.identity(made), *(tf.identity(each) for each in found)]
 
     def _some(self, asked: Any, made: Any, ended: Any, at: Any, size: Any, *found: Any) -> Any:

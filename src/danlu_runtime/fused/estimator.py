@@ -23,7 +23,7 @@ from danlu_runtime.fused import refusals as choice
 from danlu_runtime.fused.loop import Fused, draws
 from danlu_runtime.fused.refusals import why_not
 from danlu_runtime.fused.step_values import Substitute
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 
 NEVER = 1 << 62  # runs
 
@@ -180,11 +180,11 @@ class Plan:
     def _is_possible(self, hooks: Sequence[Any]) -> bool:
         for hook in hooks:
             if sees_every_run(hook):
-                say(get_message("fused.hook_each", name__=type(hook).__name__))
+                print_message(get_message("fused.hook_each", name__=type(hook).__name__))
                 return False
             strange = [each for each in wanted_of(hook) if not self._substitute.knows(each)]
             if self._fused.alone and strange:
-                say(
+                print_message(
                     get_message(
                         "fused.hook_value", name__=type(hook).__name__, name=strange[0].name
                     )
@@ -255,21 +255,21 @@ def _fused(specification: Any, xla: bool) -> tuple[Fused | None, list[tf.Tensor]
     op = specification.train_op
     reason = why_not(op, [])
     if reason is not None:
-        say(get_message("fused.one_by_one", reason=reason))
+        print_message(get_message("fused.one_by_one", reason=reason))
         return None, [], False
     values = [each for each in _looked_at(specification) if why_not(op, [each]) is None]
     if xla:
         try:
             return Fused(op, values, xla=True, steps=_COMPILED), values, True
         except Unsupported as refusal:
-            say(get_message("fused.not_compiled", message=refusal.message))
+            print_message(get_message("fused.not_compiled", message=refusal.message))
     # Values have a cost in every step. Without random numbers a single step can provide them.
     values = values if draws(op) else []
     return Fused(op, values), values, False
 
 
 def _leave_out_xla(folder: str, reason: str) -> None:
-    say(get_message("fused.no_longer_compiled", reason=reason))
+    print_message(get_message("fused.no_longer_compiled", reason=reason))
     choice.keep(folder, False)
 
 

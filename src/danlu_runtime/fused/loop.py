@@ -131,7 +131,7 @@ class Prefetch:
             nodes.devices[each.name] = self.operation.device
         return {self.operation: "early/data"}
 
-    def told(self, done: tf.Tensor, asked: tf.Tensor) -> tf.Tensor:
+    def check_end_of_data(self, done: tf.Tensor, asked: tf.Tensor) -> tf.Tensor:
         """Return ``done`` if all requested steps were made, else raise the end-of-data error.
 
         A switch keeps the iterator from being read if no step is missing.
@@ -330,8 +330,8 @@ class Fused:
                 self.trail.follows(results[0])
         self.done, *self.values = results
         self.op: tf.Operation = self.done.op
-        told = [] if self.trail is None else [self.trail.after]
-        mark(self.op.graph, op, [self.done, *self.values, *told], self._asked)
+        recorded = [] if self.trail is None else [self.trail.after]
+        mark(self.op.graph, op, [self.done, *self.values, *recorded], self._asked)
 
     def _cleared(self) -> tf.Tensor:
         """Return the requested number of steps, after clearing the step values of the last call."""
@@ -422,7 +422,7 @@ def _looped(
         # The import moves colocated nodes. Each copy belongs on the device of its source.
         graph.get_operation_by_name(prefix + name)._set_device(device)
     if reading is not None:
-        with tf.control_dependencies([reading.told(results[0], asked)]):
+        with tf.control_dependencies([reading.check_end_of_data(results[0], asked)]):
             results = [tf.identity(each) for each in results]
     for result, value in zip(results[1:], values, strict=True):
         result.set_shape(value.shape)

@@ -272,7 +272,7 @@ class Ahead:
         """Store how far the current group has been trained."""
         return _assign(self._at, at)
 
-    def tell_end(self) -> tf.Tensor:
+    def raise_end_of_data(self) -> tf.Tensor:
         """Read past the end of the data, which raises the usual OutOfRangeError."""
         (iterator,) = entered([self._iterator]).values()
         # The next call starts again, because the script may reinitialise its data.

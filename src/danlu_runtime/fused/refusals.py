@@ -9,7 +9,7 @@ import tensorflow.compat.v1 as tf
 
 from danlu.messages import get_message
 from danlu_runtime.fused.step_values import find_step_ops
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 
 _PYTHON = ("PyFunc", "PyFuncStateless", "EagerPyFunc", "DatasetFromGenerator")
 _FILLED = ("LookupTableImport", "LookupTableInsert", "LookupTableRemove", "InitializeTable")
@@ -153,7 +153,7 @@ def chosen(folder: str, *, has_checkpoint: bool) -> bool:
     began = _read(folder) if has_checkpoint else None
     if began is None or began == asked:
         return asked
-    say(get_message("fused.goes_on_with" if began else "fused.goes_on_without"))
+    print_message(get_message("fused.goes_on_with" if began else "fused.goes_on_without"))
     return began
 
 

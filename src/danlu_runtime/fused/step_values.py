@@ -229,7 +229,7 @@ def times(rows: _Array, began: float, ended: float) -> list[float]:
     Compiled steps have no times. All steps of one program are assumed to take equally long.
     """
     steps = made(rows)
-    told = [float(each) for each in rows[:steps, -1]]
-    if any(each < 0 for each in told):
+    completed = [float(each) for each in rows[:steps, -1]]
+    if any(each < 0 for each in completed):
         return [began + (ended - began) * (step + 1) / steps for step in range(steps)]
-    return [min(max(ended - (told[-1] - each), began), ended) for each in told]
+    return [min(max(ended - (completed[-1] - each), began), ended) for each in completed]

@@ -120,7 +120,7 @@ def renamed(layer: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
             continue
         value = given.pop(old)
         given[new] = _value(new, value)
-        _tell(layer, old, new)
+        _note_argument(layer, old, new)
     _join_sides(layer, given)
     _leave_out(layer, given)
     if layer in _SEQUENCES and "input_shape" not in given:
@@ -170,7 +170,7 @@ def _join_sides(layer: str, given: dict[str, Any]) -> None:
     for sides in _KERNEL_SIDES:
         if all(side in given for side in sides):
             given["kernel_size"] = tuple(given.pop(side) for side in sides)
-            _tell(layer, ", ".join(sides), "kernel_size")
+            _note_argument(layer, ", ".join(sides), "kernel_size")
 
 
 def _leave_out(layer: str, given: dict[str, Any]) -> None:
@@ -189,7 +189,7 @@ def _make_input_shape(given: dict[str, Any]) -> None:
         given["input_shape"] = (given.pop("input_length", None), given.pop("input_dim"))
 
 
-def _tell(layer: str, old: str, new: str) -> None:
+def _note_argument(layer: str, old: str, new: str) -> None:
     notes.note(
         "mapped", get_message("keras.keras1", layer=layer, old=old, new=new), *notes.caller()
     )

@@ -37,14 +37,14 @@ def drive(run: str, job: str) -> None:
     with open(run, "rb") as source:
         check(os.path.basename(run), source.read(), run)
     with open(job, encoding="utf-8") as file:
-        told = json.load(file)
-    params = parameters_of(run, told["parameters"])
+        settings = json.load(file)
+    params = parameters_of(run, settings["parameters"])
     mine = machines.part()
     if mine is None:
         from danlu_runtime.modelmaker.training import train
 
-        train(run, told["path"], told["model_dir"], params)
+        train(run, settings["path"], settings["model_dir"], params)
     else:
         from danlu_runtime.modelmaker import distributed
 
-        distributed.train(run, job, told["path"], told["model_dir"], params, mine)
+        distributed.train(run, job, settings["path"], settings["model_dir"], params, mine)

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from danlu.errors import Refused
 from danlu.messages import get_message
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 
 _KEYS = tf.estimator.ModeKeys
 NEEDED = {
@@ -37,7 +37,7 @@ def in_mode(mode: str, features: str) -> Iterator[None]:
     except Refused:
         raise
     except Exception:
-        say(
+        print_message(
             get_message(
                 "modelmaker.failed_in_mode", mode=mode, needed=NEEDED[mode], features=features
             )
@@ -59,13 +59,13 @@ def check_specification(spec: Any, mode: str) -> None:
         raise Refused.from_key("modelmaker.wrong_mode", mode=spec.mode, mode2=mode)
 
 
-def tell_size(size: int) -> None:
+def report_size(size: int) -> None:
     """Report a graph that contains a large data set.
 
     The manual's own sample has its whole data set in the graph, as a constant.
     """
     if size > _LARGE:
-        say(get_message("modelmaker.large_graph", size=size >> 20))
+        print_message(get_message("modelmaker.large_graph", size=size >> 20))
 
 
 def check_loss(loss: Any, mode: str) -> None:
@@ -95,7 +95,7 @@ def reading(name: str, path: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         contents = _contents(path)
-        say(get_message("modelmaker.no_file_found", name=name, contents=contents))
+        print_message(get_message("modelmaker.no_file_found", name=name, contents=contents))
         raise  # with the traceback of the user's code
     except tf.errors.NotFoundError as error:
         found = _NO_FILE.search(str(error))

@@ -113,7 +113,7 @@ def train(
     if over is not None:
         estimator = estimators.estimator_of(functions, model_dir, params)
         spec = estimators.eval_spec(functions, params, receiver_of(functions, estimator))
-        estimators.tell_metrics(evaluate(estimator, spec, over))
+        estimators.report_metrics(evaluate(estimator, spec, over))
         return
     functions = replace(functions, train_input_fn=machines.share(functions.train_input_fn, mine))
     estimator = estimators.estimator_of(functions, model_dir, params)
@@ -127,7 +127,7 @@ def _lead(
     run: str, job: str, functions: Functions, estimator: Any, params: Mapping[str, Any], mine: Part
 ) -> None:
     receiver, batch = rehearse(functions, estimator)
-    estimators.tell_start(estimator)
+    estimators.report_start(estimator)
     gathering = ChiefWaitHook(mine)
     with Evaluation(run, job) as evaluation:
         with before_last_checkpoint(gathering):

@@ -15,7 +15,7 @@ from danlu.job.status import Failure
 from danlu.messages import get_message
 from danlu.taskdir.exchange_dir import ExchangeDir, Launch
 from danlu_runtime.modelmaker import machines
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 
 _OVER = b"over"  # sent to the evaluator at the end of the training
 
@@ -61,11 +61,11 @@ class Evaluation:
                 "modelmaker.evaluation_failed", failure=_described(self._box.failure(), code)
             )
         if not self._left:
-            say(get_message("modelmaker.evaluator_again", code=-code))
+            print_message(get_message("modelmaker.evaluator_again", code=-code))
             sys.exit(128 - code)
         self._left -= 1
         self._clear()
-        say(get_message("modelmaker.evaluator_restarted", code=-code))
+        print_message(get_message("modelmaker.evaluator_restarted", code=-code))
         self._process = self._start()
 
     def finish(self) -> None:
@@ -103,10 +103,10 @@ def training_is_over() -> threading.Event:
     over = threading.Event()
 
     def listen() -> None:
-        told = b""
+        received = b""
         while more := os.read(0, len(_OVER)):  # Python cannot exit while sys.stdin is being read
-            told += more
-        if told != _OVER:
+            received += more
+        if received != _OVER:
             os._exit(1)  # the chief is gone
         over.set()
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from danlu.messages import get_message
 from danlu_runtime.reports.failure import brief
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 
 _PARSES_EXAMPLES = re.compile(r"Parse\w*Example\w*")
 
@@ -122,14 +122,14 @@ def check_export(folder: str, batch: Any) -> None:
     """Load the newest version below ``folder``, run it on the batch and report the result."""
     version = newest(folder)
     if not version:
-        say(get_message("modelmaker.no_export"))
+        print_message(get_message("modelmaker.no_export"))
         return
     with tf.Graph().as_default(), tf.Session() as session:
         serving = [tf.saved_model.tag_constants.SERVING]
         loaded = tf.saved_model.loader.load(session, serving, version)
         name = _signature(version, loaded.signature_def)
         if name:
-            say(f"{version}: {_answer(session, name, loaded.signature_def[name], batch)}")
+            print_message(f"{version}: {_answer(session, name, loaded.signature_def[name], batch)}")
 
 
 def _answer(session: Any, name: str, signature: Any, batch: Any) -> str:
@@ -149,8 +149,8 @@ def _answer(session: Any, name: str, signature: Any, batch: Any) -> str:
 
 def first_line(error: Exception) -> str:
     """Return the first line of an error message; TensorFlow's messages are long."""
-    said = brief(str(error), lambda file, line: "").strip().splitlines()
-    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+    lines = brief(str(error), lambda file, line: "").strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def _signature(folder: str, found: Mapping[str, Any]) -> str:
@@ -162,5 +162,7 @@ def _signature(folder: str, found: Mapping[str, Any]) -> str:
         return _SIGNATURE
     others = sorted(found)
     names = ", ".join(others) or get_message("fault.none")
-    say(get_message("modelmaker.no_signature", folder=folder, signature=_SIGNATURE, names=names))
+    print_message(
+        get_message("modelmaker.no_signature", folder=folder, signature=_SIGNATURE, names=names)
+    )
     return others[0] if others else ""

@@ -17,7 +17,7 @@ from danlu.errors import Refused
 from danlu.job.modelmaker import faults, put_together
 from danlu.messages import get_message
 from danlu_runtime.repair import compile_source
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 
 # The value for an argument of this name, whatever its position. The older names come from the
 # service's predecessor.
@@ -199,7 +199,7 @@ def with_tensors(name: str, input_fn: Callable[[], Any], *, repeats: bool) -> Ca
             return found
         if name not in _reported:
             _reported.add(name)
-            say(get_message("modelmaker.arrays", name=name))
+            print_message(get_message("modelmaker.arrays", name=name))
         return _data_of(found, repeats)
 
     return call

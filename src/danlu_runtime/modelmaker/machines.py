@@ -31,17 +31,17 @@ class Part:
 
 def part() -> Part | None:
     """Return the role of this process, or None if it trains alone."""
-    told = json.loads(os.environ.get("TF_CONFIG") or "{}")
-    workers = told.get("cluster", {}).get(WORKER, ())
+    config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+    workers = config.get("cluster", {}).get(WORKER, ())
     if not workers:
         return None
-    return Part(told["task"]["type"], told["task"]["index"], 1 + len(workers))
+    return Part(config["task"]["type"], config["task"]["index"], 1 + len(workers))
 
 
 def as_evaluator() -> str:
     """Return the TF_CONFIG of the evaluator process that runs beside this one."""
-    told = json.loads(os.environ["TF_CONFIG"])
-    return json.dumps({**told, "task": {"type": EVALUATOR, "index": 0}})
+    config = json.loads(os.environ["TF_CONFIG"])
+    return json.dumps({**config, "task": {"type": EVALUATOR, "index": 0}})
 
 
 def on_cards(input_fn: Callable[[], Any], cards: int) -> Callable[[], Any]:

@@ -22,11 +22,11 @@ from danlu_runtime.modelmaker.diagnostics import (
     check_specification,
     in_mode,
     reading,
-    tell_size,
+    report_size,
 )
 from danlu_runtime.modelmaker.export_check import feeds, first_line
 from danlu_runtime.modelmaker.functions import Functions
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 from danlu_runtime.start import own_code
 
 _FEW = 3  # maximum number of nested calls, for functions that return functions
@@ -35,18 +35,18 @@ _FEW = 3  # maximum number of nested calls, for functions that return functions
 class Receiver:
     """Creates the serving receiver in a graph; reports once if it had to derive the inputs."""
 
-    def __init__(self, own: Callable[[], Any], shapes: "Shapes", *, told: bool = False) -> None:
+    def __init__(self, own: Callable[[], Any], shapes: "Shapes", *, reported: bool = False) -> None:
         self._own = own
         self._shapes = shapes
-        self._told = told
+        self._reported = reported
 
     def __call__(self) -> Any:
         try:
             found = self._call()
         except Exception as error:
-            self._tell_fallback(error)
+            self._report_fallback(error)
             return self._shapes.receiver()
-        self._tell_single(found)
+        self._report_single(found)
         return found
 
     def _call(self) -> Any:
@@ -62,20 +62,20 @@ class Receiver:
             )
         return found
 
-    def _tell_fallback(self, error: Exception) -> None:
-        if self._told:
+    def _report_fallback(self, error: Exception) -> None:
+        if self._reported:
             return
-        self._told = True
+        self._reported = True
         why = f"{type(error).__name__}: {error}{_line(error)}"
-        say(get_message("modelmaker.receiver_failed", why=why, shapes=self._shapes))
+        print_message(get_message("modelmaker.receiver_failed", why=why, shapes=self._shapes))
 
-    def _tell_single(self, found: Any) -> None:
+    def _report_single(self, found: Any) -> None:
         tensors = found.receiver_tensors
         tensors = tensors if isinstance(tensors, dict) else {"input": tensors}
         single = sorted(name for name, one in tensors.items() if _first_dimension(one) == 1)
-        if single and not self._told:
-            self._told = True
-            say(get_message("modelmaker.one_example", single=", ".join(single)))
+        if single and not self._reported:
+            self._reported = True
+            print_message(get_message("modelmaker.one_example", single=", ".join(single)))
 
 
 class Shapes:
@@ -169,14 +169,14 @@ def rehearse(functions: Functions, estimator: Any) -> tuple[Receiver, dict[str, 
     receiver = Receiver(functions.receiver_fn, shapes)
     names = _export(estimator, receiver, shapes, batch)
     took = time.monotonic() - began
-    say(get_message("modelmaker.rehearsed", took=took, names=", ".join(names)))
+    print_message(get_message("modelmaker.rehearsed", took=took, names=", ".join(names)))
     return receiver, batch
 
 
 def receiver_of(functions: Functions, estimator: Any) -> Receiver:
     """Return the receiver of the export if another process has rehearsed and reported."""
     shapes, _ = _run(estimator, functions.eval_input_fn, _KEYS.PREDICT, "eval_input_fn")
-    return Receiver(functions.receiver_fn, shapes, told=True)
+    return Receiver(functions.receiver_fn, shapes, reported=True)
 
 
 def _run(
@@ -200,7 +200,7 @@ def _run(
             get_message("modelmaker.features_of", name=name, shapes=shapes),
         )
         if mode == _KEYS.TRAIN:
-            tell_size(tf.get_default_graph().as_graph_def().ByteSize())
+            report_size(tf.get_default_graph().as_graph_def().ByteSize())
             check_count(spec)
         if mode == _KEYS.PREDICT:
             wanted["predictions"] = spec.predictions
@@ -220,7 +220,7 @@ def _tried(wanted: dict[str, Any], spec: Any, hooks: list[Any]) -> dict[str, Any
     except tf.errors.InvalidArgumentError as error:
         if not own or _NOT_FED not in str(error):
             raise
-    say(get_message("modelmaker.hooks_feed", mode=spec.mode))
+    print_message(get_message("modelmaker.hooks_feed", mode=spec.mode))
     return _values({"features": wanted["features"]}, spec, hooks)
 
 
@@ -258,8 +258,8 @@ class _Initialised(tf.train.SessionRunHook):
         session.run(self._iterator.initializer)
 
 
-def _specification(estimator: Any, features: Any, labels: Any, mode: str, told: str) -> Any:
-    with in_mode(mode, told):
+def _specification(estimator: Any, features: Any, labels: Any, mode: str, differing: str) -> Any:
+    with in_mode(mode, differing):
         # Used by train, evaluate and export of tensorflow-estimator 2.15.
         spec = estimator._call_model_fn(features, labels, mode, estimator.config)
     check_specification(spec, mode)
@@ -286,5 +286,5 @@ def _export(estimator: Any, receiver: Receiver, shapes: Shapes, batch: Any) -> l
             if fed is not None:
                 _values({"predictions": spec.predictions}, spec, [], fed)
         except Exception as error:
-            say(get_message("modelmaker.export_refuses", error=first_line(error)))
+            print_message(get_message("modelmaker.export_refuses", error=first_line(error)))
         return sorted(spec.export_outputs or {})

@@ -26,7 +26,7 @@ from danlu_runtime.modelmaker.export_check import check_export, newest, versions
 from danlu_runtime.modelmaker.functions import Functions, bind, load
 from danlu_runtime.modelmaker.machines import with_files_here
 from danlu_runtime.modelmaker.rehearsal import rehearse
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 
 _LOOK = 0.5  # seconds between two checks for a checkpoint
 
@@ -106,8 +106,8 @@ class BestExporter(tf.estimator.Exporter):
             return None
         with tempfile.TemporaryDirectory(prefix="danlu-") as folder:
             file = os.path.join(folder, EVALUATION)
-            with open(file, "w", encoding="utf-8") as told:
-                json.dump(_numbers(eval_result), told, indent=1, sort_keys=True)
+            with open(file, "w", encoding="utf-8") as stream:
+                json.dump(_numbers(eval_result), stream, indent=1, sort_keys=True)
             made = estimator.export_saved_model(
                 export_path,
                 self._receiver,
@@ -127,8 +127,8 @@ def _kept_loss(folder: str) -> float | None:
     file = os.path.join(newest(folder), "assets.extra", EVALUATION)
     if not os.path.isfile(file):
         return None
-    with open(file, encoding="utf-8") as told:
-        return float(json.load(told)["loss"])
+    with open(file, encoding="utf-8") as stream:
+        return float(json.load(stream)["loss"])
 
 
 def _numbers(evaluation: Mapping[str, Any]) -> dict[str, float]:
@@ -176,7 +176,7 @@ def no_first_checkpoint() -> Iterator[None]:
         end(self, session)
         found = tf.train.latest_checkpoint(self._checkpoint_dir) if is_due else None
         if found:
-            say(get_message("modelmaker.only_checkpoint", found=os.path.basename(found)))
+            print_message(get_message("modelmaker.only_checkpoint", found=os.path.basename(found)))
 
     saver.after_create_session, saver.end = create_unsaved, end_and_report
     try:
@@ -251,26 +251,26 @@ def cards() -> int:
     return len([one for one in shown.split(",") if one.strip() and not one.startswith("-")])
 
 
-def tell_start(estimator: Any) -> None:
+def report_start(estimator: Any) -> None:
     found = tf.train.latest_checkpoint(estimator.model_dir)
     if found:
-        say(get_message("modelmaker.goes_on", found=os.path.basename(found)))
+        print_message(get_message("modelmaker.goes_on", found=os.path.basename(found)))
 
 
-def tell_metrics(metrics: Mapping[str, Any]) -> None:
+def report_metrics(metrics: Mapping[str, Any]) -> None:
     step = metrics.get("global_step")
     shown = [
         f"{name} {value:.5g}" for name, value in sorted(metrics.items()) if name != "global_step"
     ]
     if shown:
-        say(get_message("modelmaker.evaluation", step=step, shown=", ".join(shown)))
+        print_message(get_message("modelmaker.evaluation", step=step, shown=", ".join(shown)))
 
 
 def _configuration(model_dir: str, params: Mapping[str, Any]) -> Any:
     steps, seconds = params["save_checkpoints_steps"], params["save_checkpoints_secs"]
     if steps is None and seconds is None:
         # The last checkpoint is always written, because the export needs one.
-        say(get_message("modelmaker.checkpoints_off"))
+        print_message(get_message("modelmaker.checkpoints_off"))
         steps = NEVER
     config = tf.estimator.RunConfig(
         model_dir=model_dir,
@@ -296,11 +296,11 @@ def train(run: str, path: str, model_dir: str, params: Mapping[str, Any]) -> Non
         functions = replace(functions, train_input_fn=shared)
     estimator = estimator_of(functions, model_dir, params)
     receiver, batch = rehearse(functions, estimator)
-    tell_start(estimator)
+    report_start(estimator)
     evaluation = eval_spec(functions, params, receiver)
     with fused_steps(estimator) as hooks, no_first_checkpoint(), trouble.training():
         metrics, _ = tf.estimator.train_and_evaluate(
             estimator, train_spec(functions, params, hooks), evaluation
         )
-    tell_metrics(metrics or evaluate_last(estimator, evaluation))
+    report_metrics(metrics or evaluate_last(estimator, evaluation))
     check_export(os.path.join(model_dir, "export", LATEST), batch)

@@ -41,7 +41,7 @@ AFTER: dict[str, str] = {
     "PIL.Image": "danlu_runtime.old.pillow_names:restore_image",
     "PIL.ImageDraw": "danlu_runtime.old.pillow_names:restore_draw",
     "PIL.ImageFont": "danlu_runtime.old.pillow_names:restore_font",
-    "runpy": "danlu_runtime.repair.main:mend_runpy",
+    "runpy": "danlu_runtime.repair.main:patch_runpy",
     "scipy": "danlu_runtime.old.scipy_names:restore",
     "scipy.integrate": "danlu_runtime.old.scipy_names:restore_integrate",
     "scipy.misc": "danlu_runtime.old.scipy_misc:restore",

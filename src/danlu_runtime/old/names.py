@@ -36,7 +36,7 @@ def put_back(
                 return before(name)
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
         value = make()
-        told(f"{module.__name__}.{name}", value)
+        note_use(f"{module.__name__}.{name}", value)
         if not own_only:
             setattr(module, name, value)
         return value
@@ -64,7 +64,7 @@ def called_by_own_code() -> bool:
     return own_code.contains(asking_frame().f_code.co_filename)
 
 
-def told(name: str, value: Any, kind: str = "mapped") -> None:
+def note_use(name: str, value: Any, kind: str = "mapped") -> None:
     """Write a note about a name that was found elsewhere, with the user's line."""
     file, line = notes.caller()
     if file:

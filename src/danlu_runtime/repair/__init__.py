@@ -60,13 +60,13 @@ def compile_source(data: bytes, path: str) -> CodeType:
     Raises:
         SyntaxError: the file cannot be repaired; the error has the user's original line.
     """
-    mended = compile_mended(data, path) if own_code.contains(path) else None
-    if mended is not None:
-        return mended
+    repaired = compile_repaired(data, path) if own_code.contains(path) else None
+    if repaired is not None:
+        return repaired
     return compile(data, path, "exec", dont_inherit=True)
 
 
-def compile_mended(data: bytes, path: str) -> CodeType | None:
+def compile_repaired(data: bytes, path: str) -> CodeType | None:
     """Return the program of a repaired file, None if the file needs no repair.
 
     Raises:
@@ -79,19 +79,19 @@ def compile_mended(data: bytes, path: str) -> CodeType | None:
             pass
         else:
             return None
-    return _mend(data, path)
+    return _repair(data, path)
 
 
-def mended_file(path: str) -> CodeType | None:
-    """Like ``compile_mended``, for a user's file; None for any other file."""
+def compile_user_file(path: str) -> CodeType | None:
+    """Like ``compile_repaired``, for a user's file; None for any other file."""
     whole = os.path.abspath(path)
     if not own_code.contains(whole):
         return None
     with open(whole, "rb") as file:
-        return compile_mended(file.read(), whole)
+        return compile_repaired(file.read(), whole)
 
 
-def _mend(data: bytes, path: str) -> CodeType | None:
+def _repair(data: bytes, path: str) -> CodeType | None:
     program: CodeType | None = own_code.import_isolated("danlu_runtime.repair.program").program(
         data, path
     )

@@ -49,7 +49,7 @@ class CodeLoader(SourceFileLoader):
                 return super().get_code(fullname)
             except (SyntaxError, ValueError):
                 pass
-        return repair.compile_mended(self.get_data(path), path) or super().get_code(fullname)
+        return repair.compile_repaired(self.get_data(path), path) or super().get_code(fullname)
 
 
 class CodeFinder:

@@ -47,7 +47,7 @@ def _needs_repair(path: str) -> bool:
     return False
 
 
-def mend_runpy(runpy: Any) -> None:
+def patch_runpy(runpy: Any) -> None:
     """Patch ``runpy.run_path`` to repair the user's files; multiprocessing starts workers by it."""
     plain = runpy._get_code_from_file
 
@@ -56,7 +56,7 @@ def mend_runpy(runpy: Any) -> None:
 
         Python 3.11 passes a name before the path and expects the path to be returned too.
         """
-        program = repair.mended_file(os.fsdecode(args[-1]))
+        program = repair.compile_user_file(os.fsdecode(args[-1]))
         if program is None:
             return plain(*args)
         return program if len(args) == 1 else (program, args[-1])

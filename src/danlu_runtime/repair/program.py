@@ -18,13 +18,13 @@ def program(data: bytes, path: str) -> CodeType | None:
     Raises:
         SyntaxError: the file cannot be repaired.
     """
-    mended = repair_source(data, path, **readings_of(os.environ))
-    if not mended.changed:
+    repaired = repair_source(data, path, **readings_of(os.environ))
+    if not repaired.changed:
         return None
-    for finding in mended.findings:
+    for finding in repaired.findings:
         notes.note(finding.kind, finding.text, path, finding.line)
-    _show_lines(mended, data, path)
-    return compile(mended.tree, path, "exec", dont_inherit=True)
+    _show_lines(repaired, data, path)
+    return compile(repaired.tree, path, "exec", dont_inherit=True)
 
 
 def needs_repair(data: bytes, path: str) -> bool:
@@ -44,12 +44,12 @@ def readings_of(environment: os._Environ[str] | dict[str, str]) -> dict[str, boo
     }
 
 
-def _show_lines(mended: RepairedSource, data: bytes, path: str) -> None:
+def _show_lines(repaired: RepairedSource, data: bytes, path: str) -> None:
     """Let tracebacks and inspect show the lines of a file Python itself cannot decode."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        lines = mended.text.splitlines(keepends=True)
+        lines = repaired.text.splitlines(keepends=True)
         apart.import_isolated("linecache").cache[path] = (len(data), None, lines, path)
         if sys.excepthook is sys.__excepthook__:
             sys.excepthook = _print_error

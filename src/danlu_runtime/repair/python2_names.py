@@ -203,7 +203,7 @@ key = functools.cmp_to_key
 with_bytes = files_with_bytes
 with_texts = files_with_texts
 _WHOLE = ("i", "u", "b")  # NumPy's integer kinds
-_told: set[tuple[CodeType, int]] = set()
+_noted: set[tuple[CodeType, int]] = set()
 
 
 def divide(left: Any, right: Any) -> Any:
@@ -221,7 +221,7 @@ def _divide(left: Any, right: Any, true: Callable[..., Any], floor: Callable[...
         return true(left, right)
     if isinstance(left, int) and isinstance(right, int):
         if right and left % right:
-            _tell(get_message("python2.divided"))
+            _note(get_message("python2.divided"))
         return left // right
     # Python 2 classes define __div__. TensorFlow's tensors still do.
     for name, one, other in (("__div__", left, right), ("__rdiv__", right, left)):
@@ -230,7 +230,7 @@ def _divide(left: Any, right: Any, true: Callable[..., Any], floor: Callable[...
         if value is not NotImplemented:
             return value
     if _is_whole(left) and _is_whole(right):
-        _tell(get_message("python2.divided_arrays"))
+        _note(get_message("python2.divided_arrays"))
         return floor(left, right)
     return true(left, right)
 
@@ -242,7 +242,7 @@ def _is_whole(value: Any) -> bool:
 def character(value: Any) -> int:
     """Return ``ord(value)``; an integer, as Python 3 gives for a byte, is returned unchanged."""
     if isinstance(value, int) and 0 <= value < 256:
-        _tell(get_message("python2.ord"))
+        _note(get_message("python2.ord"))
         return value
     return ord(value)
 
@@ -308,7 +308,7 @@ def write(file: Any, data: Any) -> Any:
     """Return ``file.write(data)``; a Python 2 file accepted any string in either mode."""
     taker, fit = fitting(file, data)
     if taker is not file or fit is not data:
-        _tell(get_message("python2.written"))
+        _note(get_message("python2.written"))
     return taker.write(fit)
 
 
@@ -335,11 +335,11 @@ def iterate(value: Any, name: str) -> Any:
     return own() if own is not None else iter(getattr(value, name)())
 
 
-def _tell(text: str) -> None:
+def _note(text: str) -> None:
     frame = sys._getframe(1)
     while frame.f_globals is globals() and frame.f_back is not None:
         frame = frame.f_back
     place = (frame.f_code, frame.f_lineno)
-    if place not in _told:  # called in innermost loops
-        _told.add(place)
+    if place not in _noted:  # called in innermost loops
+        _noted.add(place)
         notes.note("repaired", text, frame.f_code.co_filename, frame.f_lineno)

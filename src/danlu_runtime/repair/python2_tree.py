@@ -417,11 +417,11 @@ def rewrite(tree: ast.Module, readings: Readings) -> tuple[bool, list[Finding]]:
     if reader.used:
         _import(tree, sorted(reader.used))
         ast.fix_missing_locations(tree)
-    told = {name: line for name, line in reader.used.items() if name not in _SILENT}
-    return bool(reader.used), [Finding(line, _said(name)) for name, line in told.items()]
+    noted = {name: line for name, line in reader.used.items() if name not in _SILENT}
+    return bool(reader.used), [Finding(line, _note_text(name)) for name, line in noted.items()]
 
 
-def _said(name: str) -> str:
+def _note_text(name: str) -> str:
     return get_message("python2.note", what=describe(_DESCRIPTIONS[name]))
 
 

@@ -195,8 +195,8 @@ def repair_source(
         mapped += lists.rewrite_lists(tree)
         readings = _readings(tree, draft.python2, ords)
         divides = python2_tree.first_division(tree) if readings.divides else 0
-        rewritten, told = python2_tree.rewrite(tree, readings)
-    findings = sorted([*draft.findings, *told, *mapped])
+        rewritten, converted = python2_tree.rewrite(tree, readings)
+    findings = sorted([*draft.findings, *converted, *mapped])
     changed = bool(findings) or rewritten or draft.text != text
     return RepairedSource(text, tree, findings, changed, divides)
 

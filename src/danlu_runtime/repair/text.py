@@ -98,7 +98,7 @@ def to_plain(text: str) -> tuple[str, list[Finding]]:
     while reader.at < len(text):
         reader.step()
     changed = sorted(reader.changed.items())
-    return "".join(reader.out), [Finding(line, _said(marks)) for line, marks in changed]
+    return "".join(reader.out), [Finding(line, _describe_marks(marks)) for line, marks in changed]
 
 
 class _Reader:
@@ -171,7 +171,7 @@ def describe(what: str | tuple[str, str]) -> str:
     return get_message("repair.read_as", old=what[0], new=what[1])
 
 
-def _said(marks: list[tuple[str, str]]) -> str:
+def _describe_marks(marks: list[tuple[str, str]]) -> str:
     return ", ".join(dict.fromkeys(describe((_shown(mark), _plainly(new))) for mark, new in marks))
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 
 from danlu.messages import get_message
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 from danlu_runtime.start import own_code
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ def _report(parser: str, name: str, defined: Iterable[str]) -> None:
     if name not in _reported:
         _reported.add(name)
         near = advise(name, defined)
-        say(get_message("arguments.ignored", parser=parser, name=name, near=near))
+        print_message(get_message("arguments.ignored", parser=parser, name=name, near=near))
 
 
 def amend_argparse(module: Any) -> None:

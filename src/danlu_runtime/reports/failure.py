@@ -35,7 +35,7 @@ _EAGER = re.compile(r"^\{\{function_node [^}]*\}\} | \[Op:\w+\](?: name: \S*)?\s
 _PIPELINE = re.compile(
     r"^(?:Error in user-defined function passed to \S+ transformation with iterator: \S+: )+"
 )
-_RAISED = re.compile(r"^    \w+(?:\.\w+)*: (?P<said>.+)", re.MULTILINE)
+_RAISED = re.compile(r"^    \w+(?:\.\w+)*: (?P<message>.+)", re.MULTILINE)
 
 
 def brief(text: str, place: Place, variable: str = "") -> str:
@@ -50,17 +50,17 @@ def brief(text: str, place: Place, variable: str = "") -> str:
         restored = f"{_RESTORE}: " if before.startswith(_RESTORE) else ""
         return restored + _of_graph(rest, place, variable)
     if text.startswith(_AUTOGRAPH) and (raised := list(_RAISED.finditer(text))):
-        return raised[-1]["said"] + _made("; at", text, place)
-    said, *stack = _FIRST_MADE.split(text, maxsplit=1)
+        return raised[-1]["message"] + _made("; at", text, place)
+    message, *stack = _FIRST_MADE.split(text, maxsplit=1)
     if stack:
-        return said + _made("; it was made at", stack[0], place, innermost=0)
+        return message + _made("; it was made at", stack[0], place, innermost=0)
     return _EAGER.sub("", text.partition(_NODES)[0])
 
 
 def _of_graph(text: str, place: Place, variable: str) -> str:
     node = _NODE.search(text)
-    said = _SEVERAL.sub("", _NODE.sub("", text).strip())
-    line = _PIPELINE.sub("", _EAGER.sub("", said.partition("\n")[0].strip()))
+    message = _SEVERAL.sub("", _NODE.sub("", text).strip())
+    line = _PIPELINE.sub("", _EAGER.sub("", message.partition("\n")[0].strip()))
     if variable:
         line += f"; variable '{variable}'"
     if node is None:

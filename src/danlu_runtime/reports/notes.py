@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 BOX = "DANLU_BOX"
 FILE = "translation.jsonl"
 KINDS = ("repaired", "mapped", "gone")
-_told: set[tuple[str, str, int]] = set()
-_read: set[str] = set()  # reports that have been read into _told
+_noted: set[tuple[str, str, int]] = set()
+_read: set[str] = set()  # reports that have been read into _noted
 
 
 def note(kind: str, text: str, file: str = "", line: int = 0) -> None:
@@ -34,11 +34,11 @@ def note(kind: str, text: str, file: str = "", line: int = 0) -> None:
     file = own_code.relative(file) or file
     report = os.path.join(os.environ[BOX], FILE) if os.environ.get(BOX) else ""
     _remember(report)
-    if (text, file, line) in _told:
+    if (text, file, line) in _noted:
         return
-    _told.add((text, file, line))
+    _noted.add((text, file, line))
     if kind == "repaired":
-        say(text, file, line)
+        print_message(text, file, line)
     if report:
         _append(report, {"kind": kind, "text": text, "file": file, "line": line})
 
@@ -54,7 +54,7 @@ def caller() -> tuple[str, int]:
     return "", 0
 
 
-def say(text: str, file: str = "", line: int = 0) -> None:
+def print_message(text: str, file: str = "", line: int = 0) -> None:
     """Print a message of the platform to stderr."""
     where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
     try:
@@ -71,7 +71,7 @@ def _append(report: str, entry: dict[str, object]) -> None:
             # One write call keeps the lines of several processes apart.
             file.write(line.encode("utf-8", "replace"))
     except OSError as error:
-        say(get_message("runtime.note_lost", report=report, error=error))
+        print_message(get_message("runtime.note_lost", report=report, error=error))
 
 
 def _remember(report: str) -> None:
@@ -79,7 +79,7 @@ def _remember(report: str) -> None:
         return
     _read.add(report)
     for entry in _lines(report):
-        _told.add((str(entry.get("text")), str(entry.get("file")), int(entry.get("line") or 0)))
+        _noted.add((str(entry.get("text")), str(entry.get("file")), int(entry.get("line") or 0)))
 
 
 def _lines(report: str) -> Iterator[dict[str, Any]]:

@@ -58,7 +58,7 @@ def start() -> None:
         loader.install(os.environ[CODE])
 
 
-def mend_program() -> None:
+def repair_program() -> None:
     """Restart the process if its own file needs repair; call it before that file runs."""
     if os.environ.get(CODE):
         from danlu_runtime.repair import main
@@ -101,9 +101,9 @@ def leave_last() -> None:
 
 
 def _leave() -> None:
-    leaving = sys.modules.get("danlu_runtime.tffs.shutdown")
-    if leaving is not None:
-        leaving.flush_and_close()
+    shutdown = sys.modules.get("danlu_runtime.tffs.shutdown")
+    if shutdown is not None:
+        shutdown.flush_and_close()
 
 
 def _choose(version: str) -> None:

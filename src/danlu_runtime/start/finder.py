@@ -38,7 +38,9 @@ class Finder:
         # Top-level package -> function that returns the module for a name, or None.
         self.resolvers: dict[str, str] = {}
         self.loading: set[str] = set()  # patched modules that are being loaded
-        self.shelf: HiddenModules | None = None  # the finder of hidden modules in a warm process
+        self.hidden_modules: HiddenModules | None = (
+            None  # the finder of hidden modules in a warm process
+        )
 
     def amend(self, hooks: Mapping[str, str]) -> None:
         for name, hook in hooks.items():
@@ -61,12 +63,16 @@ class Finder:
                 return spec
         if name in self.served and self._others(name, path, target) is None:
             return _spec(name, _Serving(self.served[name]))
-        return None if self.shelf is None else self.shelf.find_spec(name, path, target)
+        return (
+            None
+            if self.hidden_modules is None
+            else self.hidden_modules.find_spec(name, path, target)
+        )
 
     def _others(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
     ) -> ModuleSpec | None:
-        for finder in (self.shelf, *sys.meta_path):
+        for finder in (self.hidden_modules, *sys.meta_path):
             if finder is self or finder is None or not hasattr(finder, "find_spec"):
                 continue
             spec = finder.find_spec(name, path, target)

@@ -26,7 +26,7 @@ def _activate() -> None:
             raise
     else:
         activate.start()
-        activate.mend_program()
+        activate.repair_program()
 
 
 def _go_on() -> None:

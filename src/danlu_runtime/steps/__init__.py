@@ -16,7 +16,7 @@ With ``DANLU_MAX_STEPS=N`` training ends after N steps, and the code after the l
 - any other loop continues, but training operations are skipped and return their last results,
   with a growing global step. Checkpoints keep the real step; repeated summaries are not written.
 
-A loop that still runs after ``step_limit.PATIENCE`` seconds or ``step_limit.RUNS`` skipped runs
+A loop that still runs after ``step_limit.LOOP_TIMEOUT`` seconds or ``step_limit.RUNS`` skipped runs
 has no end of its own: the program exits with code 0 and a message. An operation that has not run
 when the limit is reached runs once, because its results are not known before.
 

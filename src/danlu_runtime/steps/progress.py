@@ -46,7 +46,7 @@ class Progress:
     def is_due(self) -> bool:
         return self._clock() >= self._next
 
-    def tell(self, counted: int, limit: int | None, global_step: int | None) -> None:
+    def update(self, counted: int, limit: int | None, global_step: int | None) -> None:
         """Write the progress; ``counted`` steps were made by this process."""
         self._next = self._clock() + _EVERY
         self._counted = counted
@@ -56,7 +56,7 @@ class Progress:
         self._aim = min(known, default=None)
         self._write()
 
-    def tell_unlimited(self, kind: str) -> None:
+    def report_unlimited(self, kind: str) -> None:
         """Write that the step limit cannot end the training; ``kind`` is the reason."""
         self._unlimited = kind
         with suppress(OSError):  # the exchange directory was deleted with its task
@@ -94,7 +94,7 @@ class Progress:
             return
         step = self._counted + self._offset
         self._samples.append((self._clock(), step))
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "step": step,
             "total": self._aim,
             "rate": round(self._rate(), 3),
@@ -102,7 +102,7 @@ class Progress:
             "unlimited": self._unlimited,
         }
         with open(self._temporary, "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(values, file)
         os.replace(self._temporary, self._path)
         self._note()
 

@@ -15,7 +15,7 @@ from tensorflow.python.summary.writer import writer as events
 from tensorflow.python.training import saver
 
 from danlu.messages import get_message
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 from danlu_runtime.steps.graph import FetchInfo, GraphInfo, ledger_of
 from danlu_runtime.steps.progress import Progress, Resumed
 from danlu_runtime.steps.step_limit import SkippedRuns
@@ -91,10 +91,10 @@ class SessionMonitor:
     def __init__(self, limit: int | None, progress: Progress | None) -> None:
         self.counter = Counter(limit)
         self.progress = progress
-        self.rest = SkippedRuns(limit, say) if limit is not None else None
+        self.rest = SkippedRuns(limit, print_message) if limit is not None else None
         self.resumed = Resumed()
         self.broken = False
-        self._told_of_loop = False  # a loop that cannot be ended was reported
+        self._loop_reported = False  # a loop that cannot be ended was reported
 
     def passed(
         self, session: Any, ledger: GraphInfo, trained: Sequence[FetchInfo], times: int = 1
@@ -106,7 +106,7 @@ class SessionMonitor:
         self.progress.passed(self.counter.total)
         if self.progress.is_due():
             step = _global_step(session, ledger, trained)
-            self.progress.tell(self.counter.total, self.counter.limit, step)
+            self.progress.update(self.counter.total, self.counter.limit, step)
 
     def advance(self, steps: int) -> None:
         """Count steps made without a session, and report progress."""
@@ -115,30 +115,32 @@ class SessionMonitor:
             return
         self.progress.passed(self.counter.total)
         if self.progress.is_due():
-            self.progress.tell(self.counter.total, self.counter.limit, None)
+            self.progress.update(self.counter.total, self.counter.limit, None)
 
     def trouble(self, error: Exception) -> None:
         if not self.broken:
             self.broken = True
-            say(get_message("steps.not_counted", name__=type(error).__name__, error=error))
+            print_message(
+                get_message("steps.not_counted", name__=type(error).__name__, error=error)
+            )
             if self.counter.limit is not None and self.progress is not None:
-                self.progress.tell_unlimited("error")
+                self.progress.report_unlimited("error")
 
     def cannot_end(self, kind: str, why: str) -> None:
         """Report once, in the log and for the end of the job, a loop that cannot be ended.
 
         ``kind`` is one of ``danlu.job.status.UNLIMITED``.
         """
-        if self._told_of_loop:
+        if self._loop_reported:
             return
-        self._told_of_loop = True
-        say(get_message("steps.cannot_end", limit=self.counter.limit, why=why))
+        self._loop_reported = True
+        print_message(get_message("steps.cannot_end", limit=self.counter.limit, why=why))
         if self.progress is not None:
-            self.progress.tell_unlimited(kind)
+            self.progress.report_unlimited(kind)
 
 
 _watch: SessionMonitor | None = None
-_truth = threading.local()  # set while a step counter must be read unchanged
+_real_step = threading.local()  # set while a step counter must be read unchanged
 
 
 def current() -> SessionMonitor | None:
@@ -180,18 +182,18 @@ def _watched_run(
         times, values = 1, _run(self, fetches, feed_dict, options, run_metadata)
     else:
         times = fused.times(feed_dict)
-        with _told_if_it_ends_early(watch, self, ledger, training):
+        with _count_if_it_ends_early(watch, self, ledger, training):
             values = _run(self, fetches, feed_dict, options, run_metadata)
     if training:
         _after(watch, self, ledger, training, times)
         _keep(watch, fetches, values)
-    elif ledger.left_out and watch.rest is not None and not getattr(_truth, "told", False):
+    elif ledger.left_out and watch.rest is not None and not getattr(_real_step, "read", False):
         return watch.rest.pretend(ledger, fetches, values)
     return values
 
 
 @contextmanager
-def _told_if_it_ends_early(
+def _count_if_it_ends_early(
     watch: SessionMonitor, session: Any, ledger: GraphInfo, training: Sequence[FetchInfo]
 ) -> Iterator[None]:
     """Count the steps of a fused loop that fails, for example at the end of the data.
@@ -266,11 +268,11 @@ def _watched_save(
     self: Any, sess: Any, save_path: Any, global_step: Any = None, *args: Any, **kwargs: Any
 ) -> Any:
     """Name a checkpoint by the step it contains, not by the step shown to the loop."""
-    _truth.told = True
+    _real_step.read = True
     try:
         saved = _save(self, sess, save_path, global_step, *args, **kwargs)
     finally:
-        _truth.told = False
+        _real_step.read = False
     watch = current()
     if watch is not None and watch.progress is not None and watch.counter.total:
         try:
@@ -357,7 +359,7 @@ class _Counted:
         allowed = watch.counter.allows(self._ledger, self._training)
         if watch.rest is not None and not allowed and self._values is not _NO_RESULT:
             # Keras stops at the end of its epoch only. Its timeout is doubled.
-            watch.rest.count(self._training[0].trains, lambda: False, patience=2)
+            watch.rest.count(self._training[0].trains, lambda: False, factor=2)
             return self._values
         values = self._made(*args, **kwargs)
         times = self._fused.times(dict(zip(self._feeds, args, strict=False))) if self._fused else 1

@@ -47,7 +47,7 @@ def _catches(file: str, line: int) -> bool:
     )
 
 
-PATIENCE = 60.0  # seconds for which a loop may continue with skipped runs
+LOOP_TIMEOUT = 60.0  # seconds for which a loop may continue with skipped runs
 RUNS = 250_000  # maximum number of skipped runs
 
 
@@ -73,17 +73,17 @@ class _Loop:
 class SkippedRuns:
     """Training runs that are skipped after the last step.
 
-    ``said`` is called with messages for the user.
+    ``report`` is called with messages for the user.
     """
 
     def __init__(
         self,
         limit: int,
-        said: Callable[[str], None],
+        report: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limit = limit
-        self._said = said
+        self._report = report
         self._clock = clock
         self._last: dict[Any, Any] = {}  # the value of each single fetch in its last run
         self._loops: dict[frozenset[Any], _Loop] = {}  # by the operations that train
@@ -91,12 +91,12 @@ class SkippedRuns:
         self._raised = False
         self._announced = False
 
-    def is_over(self, patience: int = 1) -> bool:
-        """Return True if the loop has exceeded ``patience`` times its limits."""
+    def is_over(self, factor: int = 1) -> bool:
+        """Return True if the loop has exceeded ``factor`` times its limits."""
         if self._at is None:
             return False
-        late = self._clock() > self._at.began + patience * PATIENCE
-        return late or self._at.runs >= patience * RUNS
+        late = self._clock() > self._at.began + factor * LOOP_TIMEOUT
+        return late or self._at.runs >= factor * RUNS
 
     def keep(self, fetches: Any, values: Any) -> None:
         """Store the results of a training run."""
@@ -130,9 +130,7 @@ class SkippedRuns:
             ledger.left_out += 1
         return structure.form(fetches, lambda fetch: self._value(ledger, fetch))
 
-    def count(
-        self, trains: frozenset[Any], expected: Callable[[], bool], patience: int = 1
-    ) -> None:
+    def count(self, trains: frozenset[Any], expected: Callable[[], bool], factor: int = 1) -> None:
         """Count a skipped run.
 
         Raises:
@@ -142,7 +140,7 @@ class SkippedRuns:
         self.announce()
         self._at = self._loops.setdefault(trains, _Loop(self._clock()))
         self._at.runs += 1
-        if self.is_over(patience):
+        if self.is_over(factor):
             self._end()
         if expected():
             raise EndOfSteps(self._limit)
@@ -151,12 +149,12 @@ class SkippedRuns:
         """Report once that the limit is reached."""
         if not self._announced:
             self._announced = True
-            self._said(get_message("steps.limit_reached", limit=self._limit))
+            self._report(get_message("steps.limit_reached", limit=self._limit))
 
     def _end(self) -> None:
         if not self._raised:
             self._raised = True
-            self._said(get_message("steps.loop_goes_on", limit=self._limit))
+            self._report(get_message("steps.loop_goes_on", limit=self._limit))
             raise EndOfSteps(self._limit)
         raise SystemExit(0)
 

@@ -102,9 +102,9 @@ def keep_here() -> None:
     def begin_and_remember(self: Any, *args: Any, **kwargs: Any) -> None:
         global own
         begin(self, *args, **kwargs)
-        told = self.server_def
-        members[:] = [(job.name, index) for job in told.cluster.job for index in job.tasks]
-        own = (told.job_name, told.task_index)
+        definition = self.server_def
+        members[:] = [(job.name, index) for job in definition.cluster.job for index in job.tasks]
+        own = (definition.job_name, definition.task_index)
 
     @functools.wraps(build)
     def build_here(self: Any, *args: Any, **kwargs: Any) -> Any:

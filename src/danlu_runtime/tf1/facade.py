@@ -80,7 +80,7 @@ class RemovedNameError(AttributeError, Unsupported):
 
     def __init__(self, message: str) -> None:
         Unsupported.__init__(self, message)
-        _tell(message)
+        _note_use(message)
 
 
 class GoneModule(ImportError, Unsupported):
@@ -88,10 +88,10 @@ class GoneModule(ImportError, Unsupported):
 
     def __init__(self, message: str) -> None:
         Unsupported.__init__(self, message)
-        _tell(message)
+        _note_use(message)
 
 
-def _tell(message: str) -> None:
+def _note_use(message: str) -> None:
     """Write a note if the user's own code uses the name; libraries only probing are ignored."""
     file, line = notes.caller()
     if file:

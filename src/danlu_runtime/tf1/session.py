@@ -14,7 +14,7 @@ from typing import Any
 
 from danlu.messages import get_message
 from danlu_runtime.gpus import has_gpu
-from danlu_runtime.reports.notes import say
+from danlu_runtime.reports.notes import print_message
 
 _LAYOUT = "layout"  # the graph optimizer that converts NCHW to NHWC
 # The optimizer does not change fetched operations. These have no NCHW kernel on a CPU.
@@ -150,7 +150,7 @@ def checkpoint_on_sigterm() -> None:
             _open.discard(id(self))
             _listen_no_more()
         if _asked and listened and exception_type is None:
-            say(get_message("tf1.sigterm"))
+            print_message(get_message("tf1.sigterm"))
             raise SystemExit(_CODE)
 
     session.__init__ = begin_listening

@@ -34,7 +34,7 @@ def register() -> None:
     try:
         library = build.library()
     except build.NoLibrary as error:
-        notes.say(str(error))
+        notes.print_message(str(error))
         return
     from danlu_runtime.tffs import bridge
 

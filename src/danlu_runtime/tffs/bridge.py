@@ -13,7 +13,7 @@ from typing import Any
 
 from danlu.errors import DanluError, NotAllowed, NotFound, Refused, Unavailable
 from danlu.messages import get_message
-from danlu_runtime.tffs import shutdown as leaving
+from danlu_runtime.tffs import shutdown
 
 # concurrent.futures.thread is imported here for the stores. It cannot be imported while Python
 # exits, and an exit handler may still write.
@@ -55,7 +55,7 @@ def connect(library: Path) -> None:
         ctypes.cast(status, ctypes.c_void_p),
         *(ctypes.cast(pointer, ctypes.c_void_p) for pointer in pointers),
     )
-    leaving.watch(shim)
+    shutdown.watch(shim)
     pywrap_tf_session.TF_RegisterFilesystemPlugin(str(library))
 
 
@@ -103,7 +103,7 @@ class _Callbacks:
             if status:
                 self._refuse(error, b"", status)
             else:
-                leaving.tell(error)
+                shutdown.print_error(error)
 
     def _give(self, answer: Any, out: int) -> int:
         from danlu_runtime.tffs.operations import Names, Numbers, Opened

@@ -79,8 +79,8 @@ def _compile(target: str) -> None:
     command = [*_compiler(), *_OPTIONS, target, str(SOURCE)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        reason = said[0] if said else get_message("show.exit", code=done.returncode)
+        lines = done.stderr.strip().splitlines()
+        reason = lines[0] if lines else get_message("show.exit", code=done.returncode)
         raise NoLibrary(get_message("tffs.build_failed", command=command[0], reason=reason))
 
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from danlu.messages import get_message
 from danlu_runtime.reports import notes
 
-_PATIENCE = 30.0  # seconds to wait for threads that use a store at exit
+_EXIT_TIMEOUT = 30.0  # seconds to wait for threads that use a store at exit
 _shims: list[Any] = []  # the library, after it is loaded
 
 
@@ -33,7 +33,7 @@ def flush_and_close() -> None:
         if files is not None:
             _store(shim, files)
         shim.danlu_shut()
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + _EXIT_TIMEOUT
         while shim.danlu_inside() and time.monotonic() < until:
             time.sleep(0.01)
 
@@ -43,14 +43,14 @@ def _store(shim: Any, files: Any) -> None:
         flush_all()
     shim.danlu_drain()
     for error in files.store_all(shim.danlu_failed):
-        tell(error)
+        print_error(error)
 
 
-def tell(error: BaseException) -> None:
+def print_error(error: BaseException) -> None:
     """Print an error to stderr that cannot be raised to a caller."""
     from danlu_runtime.tffs.bridge import error_status
 
-    notes.say(get_message("tffs.not_stored", why=error_status(error, b"")[1]))
+    notes.print_message(get_message("tffs.not_stored", why=error_status(error, b"")[1]))
 
 
 def _forked() -> None:

@@ -79,7 +79,7 @@ class LateEnvCheck:
         self._then = now
         if late:
             file, line = notes.caller()
-            notes.say(
+            notes.print_message(
                 get_message("cold.too_late", late=", ".join(late), library=library),
                 file,
                 line,
@@ -112,10 +112,10 @@ def _is_setting_unnamed(node: ast.AST) -> bool:
             return any(map(_is_unnamed_target, targets))
         case ast.AugAssign(target=target, value=value):
             return _is_environ(target) and not _names_all(value)
-        case ast.Call(func=ast.Attribute(value=who, attr="update")) if _is_environ(who):
+        case ast.Call(func=ast.Attribute(value=owner, attr="update")) if _is_environ(owner):
             given = [*node.args, *(one.value for one in node.keywords if one.arg is None)]
             return not all(map(_names_all, given))
-        case ast.Call(func=ast.Attribute(value=who, attr=attr)) if _is_environ(who):
+        case ast.Call(func=ast.Attribute(value=owner, attr=attr)) if _is_environ(owner):
             return attr in _BY_NAME and not _is_text(node.args[:1])
         case ast.Call(func=ast.Attribute(attr="putenv") | ast.Name(id="putenv")):
             return not _is_text(node.args[:1])

@@ -158,15 +158,15 @@ class HiddenModules:
 class _Giving(Loader):
     """Loader that restores a hidden module; all other attributes are those of the real loader."""
 
-    def __init__(self, shelf: HiddenModules, real: Loader | None) -> None:
-        self._shelf = shelf
+    def __init__(self, hidden: HiddenModules, real: Loader | None) -> None:
+        self._hidden = hidden
         self._real = real
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        self._shelf.give(module)
+        self._hidden.give(module)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
@@ -336,17 +336,17 @@ class Recording:
     ) -> ModuleType:
         module = self._import(name, globals, locals, fromlist, level)
         whole = name if level == 0 else getattr(module, "__name__", name)
-        who = str((globals or {}).get("__name__", ""))
-        if who not in self._loading:
-            who = ""  # an import in a function, which runs again on use, or in a C module
-        self._note(whole, who)
+        importer = str((globals or {}).get("__name__", ""))
+        if importer not in self._loading:
+            importer = ""  # an import in a function, which runs again on use, or in a C module
+        self._note(whole, importer)
         for item in fromlist or ():
             if f"{whole}.{item}" in sys.modules:
-                self._note(f"{whole}.{item}", who)
+                self._note(f"{whole}.{item}", importer)
         return module
 
-    def _note(self, name: str, who: str = "") -> None:
-        for one in {who, self._loading[-1]}:
+    def _note(self, name: str, importer: str = "") -> None:
+        for one in {importer, self._loading[-1]}:
             self.needs.setdefault(one, set()).add(name)
 
     def _settle(self) -> None:

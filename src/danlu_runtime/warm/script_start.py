@@ -53,7 +53,7 @@ def _why_of_place(packages: Iterable[str], keras: bytes) -> str:
     if any(os.path.isdir(folder) and os.listdir(folder) for folder in packages):
         return get_message("cold.packages")
     home = os.path.expanduser("~")
-    if not _says_the_same(_read(os.path.join(home, KERAS)), keras):
+    if not _has_same_settings(_read(os.path.join(home, KERAS)), keras):
         return get_message("cold.keras_file", keras=KERAS)
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     own = os.path.join(home, ".local", "lib", version, "site-packages")
@@ -62,7 +62,7 @@ def _why_of_place(packages: Iterable[str], keras: bytes) -> str:
     return ""
 
 
-def _says_the_same(found: bytes, keras: bytes) -> bool:
+def _has_same_settings(found: bytes, keras: bytes) -> bool:
     try:
         return not found or bool(json.loads(found) == json.loads(keras))
     except ValueError:
@@ -200,12 +200,12 @@ def start_script(
     recording.changes.append(Change("tensorflow"))
     recording.changes[-1].files[KERAS] = keras
     watch = LateEnvCheck(name for change in recording.changes for name in change.variables)
-    shelf = HiddenModules(recording, _is_ours, activate.finder.after)
+    hidden = HiddenModules(recording, _is_ours, activate.finder.after)
     activate.start()
-    activate.mend_program()
+    activate.repair_program()
     watch.begin()
-    shelf.asked = watch
-    activate.finder.shelf = shelf
+    hidden.asked = watch
+    activate.finder.hidden_modules = hidden
     return box
 
 

@@ -64,7 +64,7 @@ def _collect(child: int, connection: socket.socket) -> bool:
     return running
 
 
-_PATIENCE = 5.0  # seconds for an agent to send its order
+_ORDER_TIMEOUT = 5.0  # seconds for an agent to send its order
 _IDLE = 1800.0  # seconds
 
 
@@ -81,8 +81,8 @@ def serve(folder: str, key: str, server: int, recording: Recording, keras: bytes
     gc.freeze()  # a garbage collection in a fork, for example at its exit, would copy every page
     polled.register(listening.fileno(), select.POLLIN)
     while True:
-        told = [handle for handle, _ in polled.poll(_IDLE * 1000)]
-        if not told or server in told:
+        ready = [handle for handle, _ in polled.poll(_IDLE * 1000)]
+        if not ready or server in ready:
             os._exit(0)
         connection, _ = listening.accept()
         try:
@@ -95,7 +95,7 @@ def serve(folder: str, key: str, server: int, recording: Recording, keras: bytes
             continue
         listening.close()
         os.close(server)
-        order, handles = _hear(connection)
+        order, handles = _receive_order(connection)
         child = os.fork()
         if child == 0:
             return start_script(order, handles, connection, recording, keras)
@@ -116,7 +116,7 @@ def _listen(folder: Path, key: str) -> socket.socket:
     return listening
 
 
-def hear_as_started() -> None:
+def set_startup_signals() -> None:
     """Set the signal handlers of a Python process started by a sandbox launcher.
 
     The handlers inherited from the server do not matter.
@@ -129,12 +129,12 @@ def hear_as_started() -> None:
     signal.signal(signal.SIGWINCH, signal.SIG_DFL)
 
 
-def _hear(connection: socket.socket) -> tuple[LaunchOrder, list[int]]:
+def _receive_order(connection: socket.socket) -> tuple[LaunchOrder, list[int]]:
     """Become the parent of a script; return its order and descriptors, or exit if none arrive."""
-    hear_as_started()
+    set_startup_signals()
     os.setsid()
     kernel.become_subreaper()
-    connection.settimeout(_PATIENCE)
+    connection.settimeout(_ORDER_TIMEOUT)
     try:
         if not warm.same_user(connection):
             os._exit(1)

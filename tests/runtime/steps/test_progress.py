@@ -20,7 +20,7 @@ def test_rate_is_recent_and_total_is_limit(tmp_path):
     progress = Progress(str(tmp_path), clock)
     for second in range(40):
         clock.now = 100.0 + second
-        progress.tell(1 + second * 20, 1000, None)
+        progress.update(1 + second * 20, 1000, None)
 
     assert reported_steps(tmp_path)["rate"] == 20.0
     assert (reported_steps(tmp_path)["step"], reported_steps(tmp_path)["total"]) == (781, 1000)
@@ -33,7 +33,7 @@ def test_step_is_reported_once_a_second(tmp_path):
     progress = Progress(str(tmp_path), clock)
 
     assert progress.is_due()
-    progress.tell(1, None, None)
+    progress.update(1, None, None)
     assert not progress.is_due()
     clock.now += 1.0
     assert progress.is_due()
@@ -43,7 +43,7 @@ def test_the_last_step_is_reported_at_the_end(tmp_path):
     from danlu_runtime.steps.progress import Progress
 
     progress = Progress(str(tmp_path), Clock())
-    progress.tell(1, None, 101)
+    progress.update(1, None, 101)
     progress.passed(8)
     progress.finish()
 
@@ -57,7 +57,7 @@ def test_kill_between_reports_keeps_the_step(tmp_path):
     clock = Clock()
     progress = Progress(str(tmp_path), clock)
     progress.passed(1)
-    progress.tell(1, None, 101)
+    progress.update(1, None, 101)
     for step in range(2, 9):
         clock.now += 0.011
         progress.passed(step)
@@ -72,7 +72,7 @@ def test_a_process_that_was_forked_notes_nothing(tmp_path):
 
     clock = Clock()
     progress = Progress(str(tmp_path), clock)
-    progress.tell(1, None, 101)
+    progress.update(1, None, 101)
     clock.now += 1.0
     if (child := os.fork()) == 0:
         progress.passed(50)
@@ -86,7 +86,7 @@ def test_note_that_makes_no_sense_is_passed_over(tmp_path):
     from danlu.taskdir.exchange_dir import ExchangeDir
     from danlu_runtime.steps.progress import Progress
 
-    Progress(str(tmp_path), Clock()).tell(7, None, None)
+    Progress(str(tmp_path), Clock()).update(7, None, None)
     for nonsense in (b"", b"12", b"123456789", b"\xff" * 8):
         (tmp_path / "step").write_bytes(nonsense)
 
@@ -98,10 +98,10 @@ def test_smaller_of_limit_and_total_is_where_it_ends(tmp_path):
 
     progress = Progress(str(tmp_path), Clock())
     progress.total = 150
-    progress.tell(1, 200, 101)
+    progress.update(1, 200, 101)
     assert reported_steps(tmp_path)["total"] == 150
 
-    progress.tell(2, 10, 102)
+    progress.update(2, 10, 102)
     assert reported_steps(tmp_path)["total"] == 110
 
 

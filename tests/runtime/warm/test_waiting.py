@@ -18,13 +18,13 @@ import os, signal, sys
 from danlu.agent.script.sandbox_launcher import LauncherPool
 from danlu.sandbox.entry import LaunchOrder
 from danlu.taskdir.processes import MARK
-from danlu_runtime.warm.waiting import hear_as_started
+from danlu_runtime.warm.waiting import set_startup_signals
 
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD):
     signal.signal(number, signal.SIG_IGN)
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGUSR1])
 if os.fork() == 0:
-    hear_as_started()
+    set_startup_signals()
     exec(sys.argv[1])
     sys.exit()
 signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # an agent waits for its children

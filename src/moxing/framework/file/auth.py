@@ -45,7 +45,7 @@ def set_auth(
         "retry": retry,
     }
     client |= {"retry_wait": retry_wait, "client_timeout": client_timeout}
-    _tell({**client, "list_max_keys": list_max_keys, **others})
+    _log_ignored({**client, "list_max_keys": list_max_keys, **others})
     settings = load()
     current = _chosen.get("obs") or endpoint_of("obs", settings.stores)
     if server is None and current is None:
@@ -90,7 +90,7 @@ def _url(server: str, port: int | None, is_secure: bool | None) -> str:
     return address
 
 
-def _tell(client: Mapping[str, object]) -> None:
+def _log_ignored(client: Mapping[str, object]) -> None:
     given = {name for name, value in client.items() if value is not None}
     unknown = sorted(given - _OF_THE_CLIENT)
     if unknown:

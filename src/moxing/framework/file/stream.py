@@ -158,7 +158,7 @@ class File(io.IOBase):
         return self.__next__()
 
     def __next__(self) -> Any:
-        # next() of a text stream would disable tell().
+        # ``next()`` of a text stream would disable ``tell()``.
         line = self._stream.readline()
         if not line:
             raise StopIteration

@@ -237,11 +237,11 @@ def _failure(
     first = failed[0][1]
     if count == 1 or (isinstance(first, OSError) and first.errno in DISK_FULL):
         return first
-    told = [f"  {path}: {_sentence(fault)}" for path, fault in failed[:20]]
+    listed = [f"  {path}: {_sentence(fault)}" for path, fault in failed[:20]]
     more = [f"  and {len(failed) - 20} more"] if len(failed) > 20 else []
     text = f"{len(failed)} of {count} files were not copied from {start.root} to {end.root}:"
     answer = getattr(first if isinstance(first, OSError) else refusal(first), "resp", Response(500))
-    return MoxFileRespException("\n".join([text, *told, *more]), resp=answer)
+    return MoxFileRespException("\n".join([text, *listed, *more]), resp=answer)
 
 
 def _sentence(fault: "OSError | DanluError") -> str:

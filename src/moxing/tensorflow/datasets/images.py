@@ -13,7 +13,7 @@ CHANNELS = 3
 # is never followed by a byte that would make it one of these markers.
 _JPEG, _JPEG_SCAN, _JPEG_END = b"\xff\xd8", b"\xff\xda", b"\xff\xd9"
 _PNG, _PNG_END = b"\x89P", b"\x60\x82"
-_CURE = "Mend or remove the file, or pass skip_corrupted=True to leave such files out."
+_CURE = "Repair or remove the file, or pass skip_corrupted=True to leave such files out."
 
 
 def size_of(image_size: Any) -> tuple[int, int] | None:
@@ -57,7 +57,7 @@ def sound(data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
     whole = tf.cond(
         _looks_whole(data),
         lambda: tf.constant(True),
-        lambda: _told(_may_be_whole(data), data, name),
+        lambda: _assert_whole(_may_be_whole(data), data, name),
     )
     with tf.control_dependencies([whole]):
         return tf.identity(data)
@@ -83,10 +83,10 @@ def _has(data: tf.Tensor, part: bytes) -> tf.Tensor:
     return tf.size(tf.strings.split([data], part).values) > 1
 
 
-def _told(whole: tf.Tensor, data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
+def _assert_whole(whole: tf.Tensor, data: tf.Tensor, name: tf.Tensor) -> tf.Tensor:
     size = tf.strings.as_string(tf.strings.length(data))
-    said = [name, ": these bytes are no image that can be decoded (", size, " bytes). ", _CURE]
-    with tf.control_dependencies([tf.Assert(whole, [tf.strings.join(said)])]):
+    message = [name, ": these bytes are no image that can be decoded (", size, " bytes). ", _CURE]
+    with tf.control_dependencies([tf.Assert(whole, [tf.strings.join(message)])]):
         return tf.identity(whole)
 
 
@@ -99,18 +99,18 @@ class Skipped:
 
     def __init__(self, of: int | None = None) -> None:
         self._of = of
-        self._told: set[tuple[bytes, int]] = set()
+        self._logged: set[tuple[bytes, int]] = set()
 
-    def tell(self, name: bytes, fingerprint: int, size: int) -> None:
+    def log(self, name: bytes, fingerprint: int, size: int) -> None:
         file = (bytes(name), int(fingerprint))
-        if file in self._told:
+        if file in self._logged:
             return
-        self._told.add(file)
+        self._logged.add(file)
         tf.logging.warning(
             "%s is left out: its %d bytes are no image that can be decoded.",
             *(name.decode(errors="replace"), size),
         )
-        if len(self._told) == self._of:
+        if len(self._logged) == self._of:
             raise ValueError(f"None of the {self._of} files is an image that can be decoded.")
 
 
@@ -124,13 +124,13 @@ def decoded_or_empty(data: tf.Tensor, name: tf.Tensor, skipped: Skipped) -> tf.T
     image = one.concatenate(none).take(1).get_single_element()
     image.set_shape([None, None, CHANNELS])
     fingerprint = tf.strings.to_hash_bucket_fast(data, 1 << 62)
-    told = [name, fingerprint, tf.strings.length(data)]
-    tell = tf.cond(
+    described = [name, fingerprint, tf.strings.length(data)]
+    log = tf.cond(
         has_pixels(image),
         tf.no_op,
-        lambda: tf.group(tf.numpy_function(skipped.tell, told, [])),
+        lambda: tf.group(tf.numpy_function(skipped.log, described, [])),
     )
-    with tf.control_dependencies([tell]):
+    with tf.control_dependencies([log]):
         return tf.identity(image)
 
 

@@ -30,13 +30,13 @@ class PlateauDetector:
             mode = "max" if any(word in name.lower() for word in _GROWS) else "min"
         self._sign = 1 if mode == "max" else -1
         self._min_delta = abs(min_delta)
-        self._patience = patience
+        self._max_waits = patience
         self._best: Any = None if baseline is None else self._sign * baseline
         self.wait = 0
         self.improved = False
 
     def stalls(self, value: float) -> bool:
-        """Add the next value; return True if the patience is exhausted."""
+        """Add the next value; return True if ``patience`` values in a row were no better."""
         value *= self._sign
         is_first = self._best is None and not math.isnan(value)
         self.improved = is_first or (
@@ -46,7 +46,7 @@ class PlateauDetector:
             self._best, self.wait = value, 0
             return False
         self.wait += 1
-        return self.wait >= self._patience
+        return self.wait >= self._max_waits
 
 
 PREDICATES = ("support_aggregation", "support_sync_workers", "run_inter_mode")

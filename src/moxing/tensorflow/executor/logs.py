@@ -15,7 +15,7 @@ LOG = "log/"  # prefix of the names of log_info among the values of a step
 BATCH = "batch"  # the batch size, if the run does not declare one
 
 
-def tell_steps() -> None:
+def show_steps() -> None:
     """Set the log level so that TensorFlow's lines are shown, once each, as in MoXing.
 
     A level other than TensorFlow's default was set by the user and is kept.

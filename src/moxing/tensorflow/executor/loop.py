@@ -160,7 +160,7 @@ class Loop:
             except tf.errors.OutOfRangeError:
                 if self._failure is not None:
                     raise
-                self._tell_rest(began)
+                self._notify_of_rest(began)
                 if not self.steps:
                     raise ValueError(_NO_DATA) from None
                 tf.logging.info("The data ends after step %d.", self.moment.step)
@@ -184,7 +184,7 @@ class Loop:
         self.moment.rows = None if rows is None else rows[:stride]
         try:
             if rows is not None and stride > 1:
-                self._tell(rows[: stride - 1], times(rows, began, ended))
+                self._notify(rows[: stride - 1], times(rows, began, ended))
             self._move(values, ended, step + stride - 1)
             for part in self._parts:
                 part.after(self.moment)
@@ -207,7 +207,7 @@ class Loop:
         if STEP in self._usual:
             self.moment.global_step = int(values[STEP])
 
-    def _tell(self, rows: Any, when: Sequence[float]) -> None:
+    def _notify(self, rows: Any, when: Sequence[float]) -> None:
         """Notify ``late`` callbacks of the steps inside a call that they look at."""
         late = [part for part in self._parts if part.late]
         before = self.moment.step
@@ -221,7 +221,7 @@ class Loop:
             for part in late:
                 part.after(self.moment)
 
-    def _tell_rest(self, began: float) -> None:
+    def _notify_of_rest(self, began: float) -> None:
         """Notify ``late`` callbacks of the steps of a call in which the data has ended."""
         if not self._leaves_trail:
             return
@@ -232,7 +232,7 @@ class Loop:
         self.moment.rows = rows
         last = self.moment.step + len(rows)
         when = times(rows, began, time.perf_counter())
-        self._tell(rows, when)
+        self._notify(rows, when)
         values = dict(zip(self._usual, rows[-1], strict=False))
         self._move(values, when[-1], last)
 

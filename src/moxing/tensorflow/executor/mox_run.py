@@ -6,7 +6,7 @@ from typing import Any
 from moxing.tensorflow.executor import evaluating, training_run
 from moxing.tensorflow.executor import request as requests
 from moxing.tensorflow.executor.cluster.cluster import Cluster
-from moxing.tensorflow.executor.logs import tell_steps
+from moxing.tensorflow.executor.logs import show_steps
 from moxing.tensorflow.executor.precision import collect
 from moxing.tensorflow.executor.request import USE_DEFAULT
 
@@ -37,7 +37,7 @@ def run(
     ``save_model_secs`` is 600 unless it or ``save_model_steps`` is given, and wins over the latter.
     """
     request = requests.read(dict(locals()))
-    tell_steps()
+    show_steps()
     collect()
     cluster = Cluster.of_flags()
     if cluster is not None and cluster.is_server:

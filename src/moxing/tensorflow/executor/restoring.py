@@ -185,7 +185,7 @@ class Restorer:
             if fault:
                 raise ValueError(fault)
             if missing:
-                self._tell(prefix, missing)
+                self._log_missing(prefix, missing)
             if saver is not None:
                 saver.restore(session, prefix)
 
@@ -233,11 +233,11 @@ class Restorer:
         )
         return f"The checkpoint {prefix} has other shapes: {'; '.join(wrong)}. {advice}"
 
-    def _tell(self, prefix: str, missing: Sequence[str]) -> None:
+    def _log_missing(self, prefix: str, missing: Sequence[str]) -> None:
         assert self._source is not None
         of_optimizer = " of the optimizer" if self._source.resumes else ""
-        say = tf.logging.warning if self._source.resumes else tf.logging.info
-        say("%s does not have %s%s: initialised instead.", prefix, ", ".join(missing), of_optimizer)
+        log = tf.logging.warning if self._source.resumes else tf.logging.info
+        log("%s does not have %s%s: initialised instead.", prefix, ", ".join(missing), of_optimizer)
 
 
 def _skip(prefix: str, error: tf.errors.OpError) -> None:

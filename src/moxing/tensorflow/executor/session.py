@@ -38,10 +38,10 @@ def in_own_words() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        said = _FOREIGN.search(str(error)) if _OF_TWO_GRAPHS in str(error) else None
-        if said is None:
+        match = _FOREIGN.search(str(error)) if _OF_TWO_GRAPHS in str(error) else None
+        if match is None:
             raise
-        sentence = _of_another_graph(said, str(graph))
+        sentence = _of_another_graph(match, str(graph))
         raise ValueError(sentence).with_traceback(error.__traceback__) from None
     except tf.errors.FailedPreconditionError as error:
         if _NO_DATA_YET not in str(error):
@@ -54,8 +54,8 @@ def in_own_words() -> Iterator[None]:
         raise ValueError(_not_fed(fed[1])).with_traceback(error.__traceback__) from None
 
 
-def _of_another_graph(said: re.Match[str], own: str) -> str:
-    foreign = said["second"] if said["of_first"] == own else said["first"]
+def _of_another_graph(match: re.Match[str], own: str) -> str:
+    foreign = match["second"] if match["of_first"] == own else match["first"]
     name = _NAME.search(foreign)
     what = next(filter(None, name.groups())) if name else foreign
     return (

@@ -214,7 +214,7 @@ class Losses(RunCallback):
         self._saver = saver
         self._columns = [list(usual).index(key) for key in names]
         self._seen = -1  # the last step that was looked at
-        self._told = False
+        self._logged = False
 
     def begin(self, moment: StepState) -> None:
         self._seen = moment.step
@@ -227,13 +227,13 @@ class Losses(RunCallback):
         else:
             losses = rows[:, self._columns]
         if not np.isfinite(losses).all():
-            self._tell(losses, moment.step - len(losses) + 1)
+            self._report(losses, moment.step - len(losses) + 1)
 
     def end(self, moment: StepState) -> None:
         if moment.step != self._seen:  # the data has ended within a call
             self.after(moment)
 
-    def _tell(self, losses: Any, first: int) -> None:
+    def _report(self, losses: Any, first: int) -> None:
         names = list(self._names.values())
         for position, column in np.argwhere(np.isnan(losses)):
             raise Diverged(
@@ -241,8 +241,8 @@ class Losses(RunCallback):
                 kept=bool(self._saver.last_checkpoints),
             )
         position, column = np.argwhere(np.isinf(losses))[0]
-        if not self._told:
-            self._told = True
+        if not self._logged:
+            self._logged = True
             tf.logging.warning(
                 "The loss '%s' is infinite at step %d.", names[column], first + position
             )

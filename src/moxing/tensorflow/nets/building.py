@@ -10,7 +10,7 @@ from moxing.tensorflow.executor.request import ModeKeys
 from moxing.tensorflow.nets.layers import BuildOptions
 from moxing.tensorflow.nets.nets_factory import Asked, default_preprocess_fn
 
-_said: set[str] = set()
+_logged: set[str] = set()
 
 
 def layout(asked: str, mode: str) -> str:
@@ -21,8 +21,8 @@ def layout(asked: str, mode: str) -> str:
     """
     if asked != "NCHW" or mode != ModeKeys.EXPORT:
         return asked
-    if mode not in _said:
-        _said.add(mode)
+    if mode not in _logged:
+        _logged.add(mode)
         tf.logging.warning(
             "data_format NCHW: the network is built in NHWC; an exported model must run on a CPU "
             "too."

@@ -75,7 +75,7 @@ class Exchange:
         """Return an operation that ends when the chief has applied the mean of all workers."""
         is_chief, number = self._workers.index == 0, self.rounds.number
         with tf.control_dependencies([each.add(number) for each in self._kept]):
-            done = self.rounds.everybody() if is_chief else self.rounds.contributed()
+            done = self.rounds.all_contributed() if is_chief else self.rounds.contributed()
         with tf.control_dependencies([done]):
             means = [each.take(self._workers.count) for each in self._kept]
             # Every worker builds it, the chief runs it: all have the same variables and placement.

@@ -33,16 +33,16 @@ def train(name: str, argv: Sequence[str] | None = None) -> None:
 
 
 def main(name: str) -> None:
-    """Train as a program: what the user can mend ends it with a sentence, not a traceback."""
+    """Train as a program: what the user can correct ends it with a sentence, not a traceback."""
     try:
         train(name)
     except ValueError as error:
-        if not _is_told_by_us(error):
+        if not _is_own_error(error):
             raise
         sys.exit(str(error))
 
 
-def _is_told_by_us(error: ValueError) -> bool:
+def _is_own_error(error: ValueError) -> bool:
     """Return True if MoXing raised the error, and no library below it."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:

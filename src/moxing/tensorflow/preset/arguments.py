@@ -48,15 +48,15 @@ def read(name: str, argv: Sequence[str]) -> Asked:
     find_network(name)
     words = _pairs(argv)
     places = {channel: words.pop(channel, "") for channel in presets.CHANNELS}
-    told = [f"--{field} {sentence}" for field, sentence in presets.faults(words)]
-    values = {} if told else presets.values(words)
+    wrong = [f"--{field} {sentence}" for field, sentence in presets.faults(words)]
+    values = {} if wrong else presets.values(words)
     needed = ["data_url", "train_url"]
     needed += ["checkpoint_url"] if values.get("run_mode") == "eval" else []
-    told += [
+    wrong += [
         f"--{place}=… must name a place, got nothing." for place in needed if not places[place]
     ]
-    if told:
-        raise ValueError("\n".join(told))
+    if wrong:
+        raise ValueError("\n".join(wrong))
     given = frozenset(presets.SAME.get(word, word) for word, text in words.items() if text)
     return Asked(
         *(name, places["data_url"], places["train_url"], places["checkpoint_url"]), values, given

@@ -120,7 +120,7 @@ def _one_class(every: ImageClassificationRawMetadata) -> str:
         if inside
         else "Put the pictures of each class into a directory of its own."
     )
-    return f"All pictures are of one class, {name}: there is nothing to tell apart. {cure}"
+    return f"All pictures are of one class, {name}: a network has nothing to distinguish. {cure}"
 
 
 def _to_evaluate(asked: Asked, folder: str) -> Data:
@@ -142,9 +142,9 @@ def _renumbered(own: Any, names: Sequence[str], of: str) -> Any:
     Raises:
         ValueError: there are classes that the training does not have.
     """
-    strangers = sorted(set(own.labels_list) - set(names))
-    if strangers:
-        raise ValueError(f"{own.base_dir} has classes that {of} has not: {', '.join(strangers)}.")
+    unknown = sorted(set(own.labels_list) - set(names))
+    if unknown:
+        raise ValueError(f"{own.base_dir} has classes that {of} has not: {', '.join(unknown)}.")
     files = [(path, names.index(own.labels_list[label])) for path, label in own.files]
     other = _with_files(own, files)
     other.labels_list = list(names)

@@ -102,7 +102,7 @@ CHECKPOINTS = (
 )
 
 OTHERS = (
-    _unused("running_log_level", 0, "How much is said; tf.logging.set_verbosity decides."),
+    _unused("running_log_level", 0, "The log level; tf.logging.set_verbosity sets it."),
     _unused("rank", 0, "Of MoXing for PyTorch: which process this is."),
     _unused("world_size", 1, "Of MoXing for PyTorch: how many processes there are."),
     _unused("init_method", "", "Of MoXing for PyTorch: where they meet."),
@@ -219,7 +219,7 @@ class HyperParamFlags:
 
     def __init__(self, flags: Iterable[Flag], argv: Sequence[str] | None = None) -> None:
         state = {"_flags": {flag.name: flag for flag in flags}, "_argv": argv}
-        self.__dict__.update(state, _line=None, _set={}, _said=set())
+        self.__dict__.update(state, _line=None, _set={}, _logged=set())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._flags)
@@ -237,7 +237,7 @@ class HyperParamFlags:
     def __setattr__(self, name: str, value: Any) -> None:
         flag = self._flag(name)
         self._set[name] = convert(flag, value, dashes="")
-        self._say_if_unused(flag, self._set[name])
+        self._log_if_unused(flag, self._set[name])
 
     def get_help(self) -> str:
         """Return a text of every flag, its default and its meaning."""
@@ -256,7 +256,7 @@ class HyperParamFlags:
 
     def forget(self) -> None:
         """Read every value from the command line again, as at the start of the process."""
-        self.__dict__.update(_line=None, _set={}, _said=set())
+        self.__dict__.update(_line=None, _set={}, _logged=set())
 
     def _flag(self, name: str) -> Flag:
         if name in self._flags:
@@ -270,13 +270,13 @@ class HyperParamFlags:
             line = self.__dict__["_line"] = given(self._flags, argv)
             for name, text in line.items():
                 if text != BARE:
-                    self._say_if_unused(self._flags[name], text)
+                    self._log_if_unused(self._flags[name], text)
         return line
 
-    def _say_if_unused(self, flag: Flag, value: Value) -> None:
+    def _log_if_unused(self, flag: Flag, value: Value) -> None:
         agreed = {"", *map(str, flag.agreed)}
-        if not flag.used and str(value) not in agreed and flag.name not in self._said:
-            self._said.add(flag.name)
+        if not flag.used and str(value) not in agreed and flag.name not in self._logged:
+            self._logged.add(flag.name)
             log.info("--%s=%s is accepted for compatibility, not used.", flag.name, value)
 
 

@@ -44,7 +44,7 @@ class ImageClassificationRawMetadata(ClassesOfFolder):
 
     Without it the names are sorted, as characters: label_0, label_1, label_10, label_2. Hidden
     files and files that are no images are passed. ``redirect_dir`` is another folder with the same
-    files, such as a copy on a faster disk: what is there is told by ``base_dir``, read from there.
+    files, such as a copy on a faster disk: ``base_dir`` is listed, the files are read from there.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ImageClassificationRawMetadata(ClassesOfFolder):
             (path, number) for number, name in enumerate(self.labels_list) for path in found[name]
         ]
         self.total_num_samples = len(self.files)
-        self._tell(found)
+        self._log_files(found)
 
     @property
     def num_samples(self) -> int:
@@ -88,7 +88,7 @@ class ImageClassificationRawMetadata(ClassesOfFolder):
         labels.agree(listed, folders, path)
         return listed
 
-    def _tell(self, found: dict[str, list[str]]) -> None:
+    def _log_files(self, found: dict[str, list[str]]) -> None:
         if not self.files:
             raise ValueError(
                 f"No images are in the directories of {self.base_dir!r}; their names end in "

@@ -83,7 +83,7 @@ def modified(path: str) -> tuple[int, int]:
 
 MEMORY = ".moxing_num_samples.json"
 _WORTH_KEEPING = 1.0  # seconds; a faster count is not stored
-_SAY_EVERY = 5.0
+_LOG_INTERVAL = 5.0
 _READERS = 16
 
 # For each file its size, its time and its number of records.
@@ -104,12 +104,12 @@ def num_samples(folder: str, names: Sequence[str], *, worth: float = _WORTH_KEEP
     began = time.monotonic()
     with ThreadPoolExecutor(_READERS) as pool:
         waiting = {pool.submit(_look, folder, name, known.get(name)): name for name in names}
-        total, said = 0, began
+        total, logged = 0, began
         for done, future in enumerate(as_completed(waiting), 1):
             known[waiting[future]] = future.result()
             total += known[waiting[future]][2]
-            if time.monotonic() - said > _SAY_EVERY:
-                said = time.monotonic()
+            if time.monotonic() - logged > _LOG_INTERVAL:
+                logged = time.monotonic()
                 tf.logging.info("Counted %d samples in %d of %d files", total, done, len(names))
     if time.monotonic() - began >= worth:
         _remember(folder, known)
@@ -167,7 +167,9 @@ class BaseTFRecordMetadata:
         self.redirect_dir = redirect_dir
         self.file_pattern = file_pattern if file_pattern is not None else file_patterns
         if not self.file_pattern:
-            raise ValueError("file_pattern must say which files are read, such as '*.tfrecord'.")
+            raise ValueError(
+                "file_pattern must be a pattern of the files to read, such as '*.tfrecord'."
+            )
         if num_samples is not None and (not isinstance(num_samples, int) or num_samples < 1):
             raise ValueError(
                 f"num_samples must be at least 1, or None to count them, got {num_samples!r}."

@@ -139,25 +139,25 @@ class StopTogether(tf.train.SessionRunHook):
                 use_resource=True,
             )
             self._begin = kept.initializer
-            self._tell = kept.assign(True, read_value=False)
-            self._told = tf.cond(kept.is_initialized(), kept.read_value, lambda: False)
+            self._request = kept.assign(True, read_value=False)
+            self._is_requested = tf.cond(kept.is_initialized(), kept.read_value, lambda: False)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         if self._is_chief:
             session.run(self._begin)
 
     def before_run(self, run_context: Any) -> Any:
-        return tf.train.SessionRunArgs(self._told)
+        return tf.train.SessionRunArgs(self._is_requested)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         self._asked |= self._shared and run_context.stop_requested
         if run_values.results:
             run_context.request_stop()
 
-    def tell(self, session: Any) -> None:
+    def notify(self, session: Any) -> None:
         """Notify the other workers if this worker has decided to stop."""
         if self._asked or self._decided():
-            session.run(self._tell)
+            session.run(self._request)
 
 
 class LeaveHook(tf.train.SessionRunHook):
@@ -171,7 +171,7 @@ class LeaveHook(tf.train.SessionRunHook):
         self._wait = wait
 
     def end(self, session: Any) -> None:
-        self._stop.tell(session)
+        self._stop.notify(session)
         self._wait()
 
 

@@ -151,7 +151,7 @@ def _outside() -> str:
 
 _POLL = 0.2
 _FIRST_WORD = 10.0  # processes of one job start within seconds of each other
-_NEXT_WORD = 60.0
+_LOG_INTERVAL = 60.0
 
 
 def answers(peer: Peer) -> bool:
@@ -187,7 +187,7 @@ class Wait:
         self._sleep = sleep
         self._began = clock()
         self._seconds = seconds
-        self._word = _FIRST_WORD
+        self._next_log = _FIRST_WORD
 
     def more(self, what: str) -> None:
         """Sleep for one polling interval; ``what`` is the subject of the wait.
@@ -200,8 +200,8 @@ class Wait:
             raise TimeoutError(
                 f"Waited {self._seconds:g} s (--session_timeout) in vain for {what}."
             )
-        if waited >= self._word:
-            self._word = waited + _NEXT_WORD
+        if waited >= self._next_log:
+            self._next_log = waited + _LOG_INTERVAL
             import tensorflow.compat.v1 as tf
 
             tf.logging.warning("Waiting for %s, for %.0f s now.", what, waited)

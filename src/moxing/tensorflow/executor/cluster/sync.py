@@ -58,7 +58,7 @@ class Rounds:
         with tf.device(_SERVER):
             return self._number.read_value()
 
-    def everybody(self) -> Any:
+    def all_contributed(self) -> Any:
         """Return an operation of the chief that ends when all others have contributed."""
         with tf.device(_SERVER):
             number = self._number.read_value()
@@ -252,7 +252,7 @@ class SynchronousOptimizer(OptimizerWrapper):
             self.clear = clearing(kept)
         number = rounds.number
         with tf.control_dependencies([each.add(number) for each in kept]):
-            done = rounds.everybody() if self._me == 0 else rounds.contributed()
+            done = rounds.all_contributed() if self._me == 0 else rounds.contributed()
         # Every worker builds the update and the chief runs it. All graphs then have the same
         # variables in the same order, and the same placement.
         with tf.control_dependencies([done]):

@@ -81,9 +81,9 @@ def _value(mark: Any) -> Any:
         return tf.cond(mark.is_initialized(), mark.read_value, lambda: tf.constant(0))
 
 
-_LOOK = 5.0
-_PATIENCE = 15.0
-_NEXT_WORD = 60.0
+_CHECK_INTERVAL = 5.0
+_STALL_TIMEOUT = 15.0
+_LOG_INTERVAL = 60.0
 
 
 class StallReportHook(tf.train.SessionRunHook):
@@ -100,7 +100,7 @@ class StallReportHook(tf.train.SessionRunHook):
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._look, name="mox-watch", daemon=True)
+            self._thread = threading.Thread(target=self._check, name="mox-watch", daemon=True)
             self._thread.start()
 
     def before_run(self, run_context: Any) -> None:
@@ -112,15 +112,15 @@ class StallReportHook(tf.train.SessionRunHook):
     def end(self, session: Any) -> None:
         self._over.set()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         silent_until = 0.0
-        while not self._over.wait(_LOOK):
+        while not self._over.wait(_CHECK_INTERVAL):
             since, now = self._since, time.monotonic()
-            if since is None or now - since < _PATIENCE or now < silent_until:
+            if since is None or now - since < _STALL_TIMEOUT or now < silent_until:
                 continue
             gone = [str(peer) for peer in self._others if not answers(peer)]
             if gone:
-                silent_until = now + _NEXT_WORD
+                silent_until = now + _LOG_INTERVAL
                 tf.logging.warning(
                     "A step waits, for %.0f s now: %s does not answer.",
                     *(now - since, ", ".join(gone)),
