@@ -6,6 +6,7 @@ import pytest
 
 from contracts.storage import MemoryStorage
 from danlu.storage.api import Manifest
+from danlu.storage.local import FileStorage
 from danlu.storage.locate import Location
 from danlu.storage.transfer import push
 from danlu.storage.transfer.upload import SharedWrittenObjects, WrittenObjects
@@ -58,6 +59,32 @@ def test_store_has_checkpoints_that_folder_has(output):
 
     assert output.stored() == output.local()
     assert len(output.stored()) == 5
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["bucket", "folder"])
+def test_folders_removed_by_the_script_are_removed(tmp_path, plain):
+    """As an export of tf.estimator does: it renames a temporary folder."""
+    place = tmp_path / "place"
+    (place / "out" / "of-a-person").mkdir(parents=True)
+    output = Output(tmp_path / "folder", FileStorage(place, plain=plain))
+    export = output.folder / "export"
+    for step in (1, 2):
+        temporary = export / f"temp-{step}" / "variables"
+        temporary.mkdir(parents=True)
+        output.mirror()  # an empty folder
+        (temporary / "variables.index").write_text("x")
+        output.mirror()
+        os.rename(export / f"temp-{step}", export / str(step))
+        output.mirror(final=step == 2)
+        (output.folder / "kept-empty").mkdir(exist_ok=True)
+
+    files = [f"export/{step}/variables/variables.index" for step in (1, 2)]
+    found = [key for key in output.stored() if key not in ("of-a-person/", "kept-empty/")]
+    assert found == files
+    assert ("of-a-person/" in output.stored()) is plain
+    assert "kept-empty/" in output.stored()
+    if plain:
+        assert sorted(path.name for path in (place / "out" / "export").iterdir()) == ["1", "2"]
 
 
 def test_what_this_task_did_not_store_is_not_removed(output):

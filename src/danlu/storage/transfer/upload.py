@@ -78,10 +78,14 @@ def unfinished(path: str) -> bool:
 
 
 class WrittenObjects:
-    """The objects that this task stored, in this attempt or an earlier one: etags by path."""
+    """The objects that this task stored, in this attempt or an earlier one: etags by path.
+
+    ``folders``: the folders that this attempt created at the location.
+    """
 
     def __init__(self, etags: Mapping[str, str] | None = None) -> None:
         self.etags = dict(etags or {})
+        self.folders: set[str] = set()
 
     def begin(self, paths: Iterable[str]) -> None:
         """Record the paths that are about to be stored, before any of them is stored."""
@@ -150,6 +154,8 @@ class FolderUpload:
         self._known = known
         self._final = final
         self._max_requests = max_transfers(location.storage)
+        # In a directory a file creates its folders. They are removed only if they are empty.
+        self._has_folders = getattr(location.storage, "plain", False)
         self._there: dict[str, Entry] = {}
         self._before: dict[str, FileVersion] = {}
         self._marks: dict[str, FileRecord] = {}
@@ -178,6 +184,7 @@ class FolderUpload:
                 self._keep_folder(path)
         if self._written is not None and not (self.problems or self.refused):
             self._remove_gone(found, self._written)
+            self._remove_folders(found, self._written)
         return Manifest(self._marks, tuple(found.folders))
 
     def _send(self, paths: Sequence[str], found: Scan) -> None:
@@ -211,6 +218,13 @@ class FolderUpload:
                 self._storage.delete(key)
             del written.etags[path]
 
+    def _remove_folders(self, found: Scan, written: WrittenObjects) -> None:
+        """Remove the folders that this task created and that the script has removed since."""
+        there = {*found.folders, *_above((*found.folders, *found.files))}
+        for path in sorted(written.folders - there, reverse=True):  # subfolders first
+            self._storage.delete(f"{self._prefix}{path}/")
+            written.folders.discard(path)
+
     def _referred(self, found: Scan) -> set[str]:
         """Return the files of the checkpoints that the state files at the location name."""
         files = checkpoints.Files({*found.files, *(self._written.etags if self._written else ())})
@@ -225,6 +239,8 @@ class FolderUpload:
     def _keep_folder(self, path: str) -> None:
         with self._noting(path):
             self._storage.write(f"{self._prefix}{path}/", b"")
+            if self._written is not None:
+                self._written.folders.add(path)
 
     def _look_at_location(self, new: list[str]) -> None:
         """List the location if nothing is known, because an earlier attempt may have been killed.
@@ -323,6 +339,8 @@ class FolderUpload:
             raise StorageError.from_key("store.not_stored", key=entry.key)
         if self._written is not None:
             self._written.etags[read.path] = entry.etag
+            if self._has_folders:
+                self._written.folders.update(_above([read.path]))
         self._mark(read, entry)
 
     def _mark(self, read: _Read, entry: Entry) -> None:
@@ -331,6 +349,13 @@ class FolderUpload:
             self.problems[path] = get_message("output.changed", path=path)
         mtime_ns = -1 if read.fresh or changed else output.seen.mtime_ns
         self._marks[path] = FileRecord(entry.size, mtime_ns, output.sha256())
+
+
+def _above(paths: Iterable[str]) -> set[str]:
+    """Return every folder above one of the paths."""
+    return {
+        path[:end] for path in paths for end, letter in enumerate(path) if letter == "/" and end
+    }
 
 
 def _is_fresh(output: OutputReader) -> bool:
