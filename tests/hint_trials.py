@@ -268,8 +268,8 @@ ELSEWHERE = {
 UNTRIED = {
     "module_tensorflow": "needs a runtime without TensorFlow, and the tests need TensorFlow",
     "python2_syntax": "needs a runtime without fissix; with it such a file is repaired and runs",
-    "disk_full": "needs a full disk, and room on it afterwards",
-    "disk_full_cache": "needs a full disk, and room on it afterwards",
+    "disk_full": "needs a full disk, and free space on it afterwards",
+    "disk_full_cache": "needs a full disk, and free space on it afterwards",
     "disk_full_shm": "needs a second server with a larger shm_limit",
     "too_many_processes": "needs a limit of processes; tests/chaos/test_fork_bomb.py meets it",
     "exit_137": "needs a kill by the kernel for want of memory, and a larger machine",

@@ -40,9 +40,9 @@ class TestCluster:
     def address(self) -> str:
         return str(self.cluster.address)
 
-    def join(self, host: str, **room: Any) -> None:
+    def join(self, host: str, **capacity: Any) -> None:
         self.nodes[host] = self.cluster.add_node(
-            node_ip_address=host, include_dashboard=False, **room
+            node_ip_address=host, include_dashboard=False, **capacity
         )
 
     def lose(self, host: str) -> None:
@@ -57,7 +57,7 @@ def require_ray() -> None:
 
 @contextmanager
 def running_cluster(**head: Any) -> Iterator[TestCluster]:
-    """Run a head with the room given; further nodes join it."""
+    """Run a head with the given capacity; further nodes join it."""
     require_ray()
     # Sockets lie in the folder, and their paths must stay under 108 bytes: not below tmp_path.
     folder = tempfile.mkdtemp(prefix="danlu-ray-", dir="/tmp")

@@ -22,7 +22,7 @@ WORDS = {
     "persons": "whoever whomever nobody somebody anybody everybody",
     "metaphors": "nursery born outfit worn tenure forsaken forsake pour poured pouring shelf wish "
     "wishes wished farewell keeper glance carrier carriers whereabouts rubbish stillness verdict "
-    "verdicts mend mended mending patience stranger strangers",
+    "verdicts mend mended mending patience stranger strangers house houses room rooms",
 }
 _PATTERNS = {
     kind: re.compile(rf"(?<![A-Za-z])(?:{'|'.join(words.split())})(?![A-Za-z])", re.IGNORECASE)

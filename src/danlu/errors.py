@@ -17,7 +17,7 @@ DanluError
     ├── Unavailable        a server, a database or a disk does not answer now  (HTTP 503)
     ├── StorageError       object storage did not answer as it should
     └── ExecutorError      a process or a cluster did not
-        └── NoCapacity     there is no room now; the job waits in the queue
+        └── NoCapacity     no capacity is free now; the job waits in the queue
 """
 
 from __future__ import annotations

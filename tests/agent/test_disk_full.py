@@ -59,7 +59,7 @@ def test_a_script_that_does_not_mind_goes_on(small, until):
     assert files.outcome().reason is Reason.STOPPED_BY_USER
 
 
-def test_script_that_takes_all_room_again_and_again(small):
+def test_script_that_fills_disk_again_and_again(small):
     small.limits = replace(small.limits, lost_after=1)
     files = small.plan(
         """
@@ -93,7 +93,7 @@ def test_data_that_does_not_fit(small, tmp_path):
     assert outcome.failure.disk_full.startswith(str(small.home))
 
 
-def test_outputs_are_stored_when_their_store_has_room_again(small, until):
+def test_outputs_are_stored_after_disk_of_store_was_freed(small, until):
     ballast = small.home / "ballast"
     ballast.write_bytes(bytes(6 << 20))
     files = small.plan(

@@ -32,17 +32,17 @@ class Stage:
         self.files = TaskDir(self.disk, 1, "worker-0")
         self.stop_signal = StopSignal(lambda: StopRequest(StopReason.MACHINE, 30))
         self.clock = Clock()
-        self.rooms = 0
+        self.freed = 0
         self.beating = HeartbeatThread(
             self.files,
             Limits(lost_after=60),
             self.stop_signal,
-            make_room=self.make_room,
+            free_space=self.free_space,
             clock=self.clock,
         )
 
-    def make_room(self) -> bool:
-        self.rooms += 1
+    def free_space(self) -> bool:
+        self.freed += 1
         return True
 
 
@@ -121,7 +121,7 @@ def test_a_full_disk_is_given_our_reserve(stage):
     stage.disk.trouble = OSError(28, "No space left on device")
     stage.beating.write_heartbeat()
 
-    assert (stage.rooms, stage.stop_signal.request) == (1, None)
+    assert (stage.freed, stage.stop_signal.request) == (1, None)
     stage.clock.now += 61
     stage.beating.write_heartbeat()
     assert stage.beating.lost_to_full_disk

@@ -21,16 +21,16 @@ def environment(own, tmp_path):
 
 def test_pip_options_are_translated_for_uv(own, tmp_path):
     (tmp_path / "person/.config/pip/pip.conf").write_text(
-        "[global]\nindex-url = https://in.house/simple\ntrusted-host = in.house\n"
+        "[global]\nindex-url = https://index.example/simple\ntrusted-host = index.example\n"
         "[install]\nfind-links = /one /two\n"
     )
 
     env = environment({**own, "PIP_EXTRA_INDEX_URL": "https://more/simple"}, tmp_path)
 
-    assert env["UV_DEFAULT_INDEX"] == "https://in.house/simple"
+    assert env["UV_DEFAULT_INDEX"] == "https://index.example/simple"
     assert env["UV_INDEX"] == "https://more/simple"
     assert env["UV_FIND_LINKS"] == "/one,/two"
-    assert env["UV_INSECURE_HOST"] == "in.house"
+    assert env["UV_INSECURE_HOST"] == "index.example"
 
 
 def test_uvs_own_variables_win_over_pips_files(own, tmp_path):
@@ -71,7 +71,7 @@ def test_cache_that_task_cannot_see_is_not_used(own, tmp_path, cache):
     assert env["UV_CACHE_DIR"] == str(tmp_path / ("scratch" if hidden else cache))
 
 
-def test_a_home_without_room_for_a_cache(tmp_path):
+def test_a_home_without_space_for_a_cache(tmp_path):
     env = environment({"PATH": os.defpath}, tmp_path)
 
     assert env["UV_CACHE_DIR"] == str(tmp_path / "scratch")

@@ -13,7 +13,7 @@ from danlu.taskdir.log import LogWriter
 
 
 class FullDisk(LocalJobFiles):
-    """A disk without room as long as ``full``."""
+    """A disk without free space as long as ``full``."""
 
     full = False
     times = 0

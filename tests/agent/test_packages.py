@@ -245,7 +245,7 @@ def test_pip_in_script_installs_for_this_task_only(bench, index, asking):
 
 
 def test_two_agents_that_ask_for_same_make_it_once(bench, index, asking):
-    """Without room for the count in the task's place, the index's folder keeps it."""
+    """Without space for the count in the task's place, the index's folder keeps it."""
     counted = index / "builds"
     setup = f"""
         import time

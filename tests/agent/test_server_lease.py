@@ -16,7 +16,9 @@ from danlu.taskdir.lease import LocalLease, read_lease, since_boot, write_lease
 def request_after_heartbeat(home, limits):
     stop_signal = StopSignal(lambda: StopRequest(StopReason.MACHINE, 30))
     files = TaskDir(LocalJobFiles(home / "jobs" / "j"), 1, "worker-0")
-    HeartbeatThread(files, limits, stop_signal, make_room=lambda: True, home=home).write_heartbeat()
+    HeartbeatThread(
+        files, limits, stop_signal, free_space=lambda: True, home=home
+    ).write_heartbeat()
     return stop_signal.request
 
 

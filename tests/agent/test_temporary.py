@@ -98,15 +98,15 @@ def test_shared_memory_has_a_limit_that_is_reported(bench, monkeypatch):
     monkeypatch.setenv("DANLU_SHM_LIMIT", "1M")
     files = bench.plan("""
         import os
-        room = os.statvfs("/dev/shm")
-        print("room", room.f_blocks * room.f_frsize, oct(os.stat("/dev/shm").st_mode), flush=True)
+        size = os.statvfs("/dev/shm")
+        print("size", size.f_blocks * size.f_frsize, oct(os.stat("/dev/shm").st_mode), flush=True)
         with open("/dev/shm/large", "wb") as file:
             file.write(bytes(2 << 20))
     """)
 
     outcome = bench.run(files)
 
-    assert "room 1048576 0o41777\n" in bench.log(files)
+    assert "size 1048576 0o41777\n" in bench.log(files)
     assert outcome.reason is Reason.DISK_FULL
     assert files.progress().isolated.shm == 1 << 20
 

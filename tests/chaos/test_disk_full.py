@@ -80,7 +80,7 @@ def test_full_disk_costs_no_job_and_no_server(
 
 
 def tried(post_once, request):
-    """Return the id of an accepted job, None where there is no room for one."""
+    """Return the id of an accepted job, None if the disk has no space for one."""
     try:
         return post_once(request)
     except Unavailable as error:

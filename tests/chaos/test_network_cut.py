@@ -64,7 +64,7 @@ class Tick:
 class Training:
     """One job on the other machine, and all that its attempts have left."""
 
-    town: "Town"
+    server: "ServerWithCluster"
     job: str
     folder: Path
 
@@ -80,7 +80,7 @@ class Training:
 
     def _stored(self, attempt: int) -> bool:
         own = [tick.step for tick in self.ticks() if tick.attempt == attempt]
-        found = self.town.objects(f"{self.job}-out/step")
+        found = self.server.objects(f"{self.job}-out/step")
         return bool(own) and bool(found) and int(next(iter(found.values()))) >= own[0]
 
     def end(self) -> None:
@@ -88,10 +88,10 @@ class Training:
         eventually(lambda: self.state().final, within=WAIT)
 
     def state(self) -> JobState:
-        return self.town.service.get(self.job).state
+        return self.server.service.get(self.job).state
 
     def attempts(self) -> int:
-        return self.town.service.get(self.job).attempt
+        return self.server.service.get(self.job).attempt
 
     def began(self, attempt: int) -> float:
         return min(tick.at for tick in self.ticks() if tick.attempt == attempt)
@@ -101,7 +101,7 @@ class Training:
         return all(tick.step > 1 for tick in self.ticks() if tick.attempt > 1)
 
     def outputs(self) -> set[str]:
-        return {key.rpartition("/")[2] for key in self.town.objects(f"{self.job}-out/")}
+        return {key.rpartition("/")[2] for key in self.server.objects(f"{self.job}-out/")}
 
     def overlap(self) -> float:
         """Return the seconds in which two attempts lived at once."""
@@ -113,7 +113,7 @@ class Training:
         return max((max(one) - min(other) for one, other in pairs), default=-1.0)
 
 
-class Town:
+class ServerWithCluster:
     """A server for such trainings, without its HTTP."""
 
     def __init__(self, settings: Settings, cluster: TwoMachines, records: Records) -> None:
@@ -154,7 +154,7 @@ class Town:
 
 
 @pytest.fixture
-def town(tmp_path, new_records):
+def server(tmp_path, new_records):
     with far_machine() as machine, serve(SmallS3("bucket"), host=machine.near) as url:
         settings = Settings(
             home=tmp_path / "home",
@@ -169,23 +169,23 @@ def town(tmp_path, new_records):
             retries=100,
         )
         cluster = TwoMachines(machine, tmp_path / "node")
-        town = Town(settings, cluster, new_records())
-        yield town
+        server = ServerWithCluster(settings, cluster, new_records())
+        yield server
         cluster.heal()
-        town.close()
+        server.close()
         cluster.close()
 
 
 @tried(quick=1, long=50)
-def test_a_cut_leaves_one_living_copy(town, tmp_path, chance, measured, count):
+def test_a_cut_leaves_one_living_copy(server, tmp_path, chance, measured, count):
     seen = []
     for number in range(count):
         kind = chance.choice(KINDS) if number else taken_for_dead
-        training = town.train(tmp_path / f"job-{number}")
+        training = server.train(tmp_path / f"job-{number}")
         training.runs(1)
         time.sleep(chance.uniform(0, 0.5))
         began = time.monotonic()
-        kind(town.cluster, training)
+        kind(server.cluster, training)
         training.end()
         seen.append((kind, began, training))
 

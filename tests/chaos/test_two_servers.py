@@ -202,7 +202,7 @@ def test_job_of_one_server_is_shown_by_another(servers, tmp_path):
     assert PASSWORD not in str(reported) + str(one.hello())
     code, ledger, over = both.upload(one), tmp_path / "ledger", tmp_path / "over"
     first = one.submit(request(code, ledger, "first", until=str(over), seconds=600))
-    second = one.submit(request(code, ledger, "second"))  # for which there is no room at one
+    second = one.submit(request(code, ledger, "second"))  # for which server one has no capacity
 
     lines = [line.text for line in one.follow(second["id"])]
     elsewhere = one.job(second["id"])["runs_on"]

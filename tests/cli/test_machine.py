@@ -88,7 +88,7 @@ def test_doctor_fails_for_unavailable_store_only(settings):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root")
 @pytest.mark.parametrize(
-    ("options", "text"), [("size=1m", "0.0 GiB free"), ("nr_inodes=20", "room for only 1")]
+    ("options", "text"), [("size=1m", "0.0 GiB free"), ("nr_inodes=20", "space for only 1")]
 )
 def test_disk_of_store_is_looked_at_beside_that_of_home(settings, tmp_path, options, text):
     store = tmp_path / "store"
@@ -296,15 +296,15 @@ def test_completion_finds_names_on_disk_when_no_server_runs(home, fake_task):
 
 def test_status_reports_the_nodes_of_a_cluster(danlu, client, monkeypatch):
     nodes = [{"host": "10.0.0.2", "cpus": 4.0, "memory": 8 << 30, "gpus": 1}]
-    room = {"cpus": 4.0, "memory": 8 << 30, "gpus": ["10.0.0.2/0"], "nodes": nodes}
-    monkeypatch.setattr(client, "capacity", lambda: room)
+    capacity = {"cpus": 4.0, "memory": 8 << 30, "gpus": ["10.0.0.2/0"], "nodes": nodes}
+    monkeypatch.setattr(client, "capacity", lambda: capacity)
 
     result = danlu("status", "--server", "http://127.0.0.1:1")
 
     assert "10.0.0.2: 4 CPUs, 8.6 GB, 1 GPUs" in result.out
 
 
-def test_status_reports_why_room_of_cluster_is_not_known(danlu, client, monkeypatch):
+def test_status_reports_why_capacity_of_cluster_is_unknown(danlu, client, monkeypatch):
     def away():
         raise Unavailable("Nothing answers at 10.0.0.1:6379.")
 

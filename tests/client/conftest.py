@@ -15,7 +15,7 @@ from danlu.settings import load
 FAKE = Path(__file__).parents[1] / "server" / "fake_platform.py"
 
 
-class House:
+class Platform:
     """A home of its own and the server of the fake platform in it, as clients meet it."""
 
     def __init__(self, settings):
@@ -48,7 +48,7 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path, monkeypatch):
+def platform(tmp_path, monkeypatch):
     runtime = tmp_path / "run"
     runtime.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
@@ -59,7 +59,7 @@ def house(tmp_path, monkeypatch):
         lambda settings: [sys.executable, str(FAKE), "--home", str(settings.home)],
     )
     settings = load()
-    yield House(settings)
+    yield Platform(settings)
     with contextlib.suppress(Exception):
         background.bring_down(settings)
 

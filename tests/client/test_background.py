@@ -18,18 +18,18 @@ from danlu.errors import Conflict, NotAllowed, PlatformError, Refused, Unavailab
 REQUEST = {"dialect": "fake", "name": "mnist"}
 
 
-def test_first_client_starts_server_and_next_finds_it(house):
-    first = house.connect().hello()
-    second = house.connect().hello()
+def test_first_client_starts_server_and_next_finds_it(platform):
+    first = platform.connect().hello()
+    second = platform.connect().hello()
 
-    assert first["pid"] == second["pid"] == house.pid
-    assert house.starts() == 1
+    assert first["pid"] == second["pid"] == platform.pid
+    assert platform.starts() == 1
 
 
-def test_of_many_clients_at_once_one_starts_server(house):
+def test_of_many_clients_at_once_one_starts_server(platform):
     pids = []
     clients = [
-        threading.Thread(target=lambda: pids.append(house.connect().hello()["pid"]))
+        threading.Thread(target=lambda: pids.append(platform.connect().hello()["pid"]))
         for _ in range(8)
     ]
     for client in clients:
@@ -37,133 +37,133 @@ def test_of_many_clients_at_once_one_starts_server(house):
     for client in clients:
         client.join()
 
-    assert pids == [house.pid] * 8
-    assert house.starts() == 1
+    assert pids == [platform.pid] * 8
+    assert platform.starts() == 1
 
 
-def test_looking_starts_nothing(house):
-    found = status(house.settings)
+def test_looking_starts_nothing(platform):
+    found = status(platform.settings)
 
     assert not found.running
-    assert not house.settings.home.exists()
+    assert not platform.settings.home.exists()
 
 
-def test_down_ends_server_and_reports_how_many_jobs_go_on(house):
-    house.connect().submit(REQUEST)
+def test_down_ends_server_and_reports_how_many_jobs_go_on(platform):
+    platform.connect().submit(REQUEST)
 
-    assert status(house.settings).living == 1
-    assert bring_down(house.settings) == 1
-    assert bring_down(house.settings) is None
-    assert not status(house.settings).running
+    assert status(platform.settings).living == 1
+    assert bring_down(platform.settings) == 1
+    assert bring_down(platform.settings) is None
+    assert not status(platform.settings).running
 
 
-def test_an_older_idle_server_is_replaced(house, monkeypatch):
-    before = house.connect().hello()["pid"]
+def test_an_older_idle_server_is_replaced(platform, monkeypatch):
+    before = platform.connect().hello()["pid"]
     monkeypatch.setattr(danlu, "__version__", "99.0.0")
 
-    assert house.connect().hello()["pid"] == house.pid != before
+    assert platform.connect().hello()["pid"] == platform.pid != before
 
 
-def test_an_older_server_with_jobs_is_left_alone(house, monkeypatch):
-    house.connect().submit(REQUEST)
+def test_an_older_server_with_jobs_is_left_alone(platform, monkeypatch):
+    platform.connect().submit(REQUEST)
     monkeypatch.setattr(danlu, "__version__", "99.0.0")
 
     with pytest.raises(Conflict, match="has unfinished jobs"):
-        house.connect()
+        platform.connect()
 
 
-def test_a_newer_server_is_not_touched(house, monkeypatch):
-    house.connect()
+def test_a_newer_server_is_not_touched(platform, monkeypatch):
+    platform.connect()
     monkeypatch.setattr(danlu, "__version__", "0.0.1")
 
     with pytest.raises(Refused, match="server of another version"):
-        house.connect()
+        platform.connect()
 
 
-def test_up_adds_an_address_and_a_token(house):
-    local = house.connect()
+def test_up_adds_an_address_and_a_token(platform):
+    local = platform.connect()
     local.submit(REQUEST)
 
-    up = bring_up(house.settings, "127.0.0.1", 0)
+    up = bring_up(platform.settings, "127.0.0.1", 0)
 
-    elsewhere = connect(house.settings, server=up.url, token=up.token)
+    elsewhere = connect(platform.settings, server=up.url, token=up.token)
     assert elsewhere.job("mnist")["state"] == "running"
     assert local.job("mnist")["state"] == "running"
-    assert status(house.settings).url == up.url
-    assert stat.S_IMODE((house.settings.home / "token").stat().st_mode) == 0o600
+    assert status(platform.settings).url == up.url
+    assert stat.S_IMODE((platform.settings.home / "token").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("token", ["", "wrong"])
-def test_a_client_without_the_token_is_reported(house, token):
-    up = bring_up(house.settings, "127.0.0.1", 0)
+def test_a_client_without_the_token_is_reported(platform, token):
+    up = bring_up(platform.settings, "127.0.0.1", 0)
 
     with pytest.raises(NotAllowed) as caught:
-        connect(house.settings, server=up.url, token=token).jobs()
+        connect(platform.settings, server=up.url, token=token).jobs()
 
     assert caught.value.exit_code == 4
 
 
-def test_up_again_changes_nothing(house):
-    first = bring_up(house.settings, "127.0.0.1", 0)
-    pid = house.pid
+def test_up_again_changes_nothing(platform):
+    first = bring_up(platform.settings, "127.0.0.1", 0)
+    pid = platform.pid
 
-    assert bring_up(house.settings, "127.0.0.1", 0) == first
-    assert house.pid == pid
+    assert bring_up(platform.settings, "127.0.0.1", 0) == first
+    assert platform.pid == pid
 
 
-def test_token_is_kept_over_restarts_until_it_is_rotated(house):
-    first = bring_up(house.settings, "127.0.0.1", 0)
-    bring_down(house.settings)
-    second = bring_up(house.settings, "127.0.0.1", 0)
-    third = bring_up(house.settings, "127.0.0.1", 0, rotate=True)
+def test_token_is_kept_over_restarts_until_it_is_rotated(platform):
+    first = bring_up(platform.settings, "127.0.0.1", 0)
+    bring_down(platform.settings)
+    second = bring_up(platform.settings, "127.0.0.1", 0)
+    third = bring_up(platform.settings, "127.0.0.1", 0, rotate=True)
 
     assert first.token == second.token != third.token
     with pytest.raises(NotAllowed):
-        connect(house.settings, server=third.url, token=first.token).jobs()
+        connect(platform.settings, server=third.url, token=first.token).jobs()
 
 
-def test_a_killed_server_comes_back_at_its_address(house):
-    up = bring_up(house.settings, "127.0.0.1", 0)
-    house.kill()
+def test_a_killed_server_comes_back_at_its_address(platform):
+    up = bring_up(platform.settings, "127.0.0.1", 0)
+    platform.kill()
 
-    house.connect()
+    platform.connect()
 
-    assert status(house.settings).url == up.url
-    assert connect(house.settings, server=up.url, token=up.token).jobs()["jobs"] == []
+    assert status(platform.settings).url == up.url
+    assert connect(platform.settings, server=up.url, token=up.token).jobs()["jobs"] == []
 
 
-def test_address_that_was_taken_down_does_not_come_back(house):
-    bring_up(house.settings, "127.0.0.1", 0)
-    house.kill()
-    assert bring_down(house.settings) is None
+def test_address_that_was_taken_down_does_not_come_back(platform):
+    bring_up(platform.settings, "127.0.0.1", 0)
+    platform.kill()
+    assert bring_down(platform.settings) is None
 
-    house.connect()
+    platform.connect()
 
-    found = status(house.settings)
+    found = status(platform.settings)
     assert (found.running, found.url) == (True, "")
 
 
-def test_a_port_that_is_taken_is_reported(house):
+def test_a_port_that_is_taken_is_reported(platform):
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(Refused, match=f"Cannot listen on 127.0.0.1:{port}"):
-            bring_up(house.settings, "127.0.0.1", port)
+            bring_up(platform.settings, "127.0.0.1", port)
 
 
-def test_a_server_that_does_not_answer_is_named(house, monkeypatch):
+def test_a_server_that_does_not_answer_is_named(platform, monkeypatch):
     monkeypatch.setattr(background, "_HELLO_TIMEOUT", 0.2)
-    house.connect()
-    os.kill(house.pid, signal.SIGSTOP)
+    platform.connect()
+    os.kill(platform.pid, signal.SIGSTOP)
     try:
-        with pytest.raises(Unavailable, match=f"process {house.pid}"):
-            house.connect()
+        with pytest.raises(Unavailable, match=f"process {platform.pid}"):
+            platform.connect()
     finally:
-        os.kill(house.pid, signal.SIGCONT)
+        os.kill(platform.pid, signal.SIGCONT)
 
 
-def test_server_that_cannot_start_leaves_its_reason_in_log(house, monkeypatch):
+def test_server_that_cannot_start_leaves_its_reason_in_log(platform, monkeypatch):
     monkeypatch.setattr(
         danlu.client.background,
         "command",
@@ -171,31 +171,31 @@ def test_server_that_cannot_start_leaves_its_reason_in_log(house, monkeypatch):
     )
 
     with pytest.raises(PlatformError, match="exit code 1") as caught:
-        house.connect()
+        platform.connect()
 
-    log = house.settings.home / "server.log"
+    log = platform.settings.home / "server.log"
     assert str(log) in caught.value.hint
     assert "no reason at all" in log.read_text()
 
 
-def test_server_does_not_take_over_what_belongs_to_task(house, monkeypatch):
+def test_server_does_not_take_over_what_belongs_to_task(platform, monkeypatch):
     for name in ("DANLU_TASK", "DANLU_JOB_ID", "DANLU_TOKEN"):
         monkeypatch.setenv(name, "x")
 
-    house.connect()
+    platform.connect()
 
-    with open(f"/proc/{house.pid}/environ", "rb") as file:
+    with open(f"/proc/{platform.pid}/environ", "rb") as file:
         names = {entry.partition(b"=")[0] for entry in file.read().split(b"\0")}
     assert b"DANLU_HOME" in names
     assert not names & {b"DANLU_TASK", b"DANLU_JOB_ID", b"DANLU_TOKEN"}
 
 
-def test_a_server_outlives_its_starter(house):
+def test_a_server_outlives_its_starter(platform):
     program = "import sys; sys.path.insert(0, sys.argv[1])\nimport starter"
-    starter = house.settings.home.parent / "starter.py"
+    starter = platform.settings.home.parent / "starter.py"
     starter.write_text(
         "import danlu, danlu.client.background as spawn\n"
-        f"spawn.command = lambda settings: {danlu.client.background.command(house.settings)!r}\n"
+        f"spawn.command = lambda settings: {danlu.client.background.command(platform.settings)!r}\n"
         "danlu.connect()\n"
     )
     done = subprocess.run(
@@ -203,7 +203,7 @@ def test_a_server_outlives_its_starter(house):
     )
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert status(house.settings).running
+    assert status(platform.settings).running
 
 
 IMPOSTOR = """
@@ -218,12 +218,12 @@ listener.accept()[0].recv(1)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_server_of_another_user_receives_no_request(house):
-    house.settings.socket.parent.mkdir()
+def test_server_of_another_user_receives_no_request(platform):
+    platform.settings.socket.parent.mkdir()
     with subprocess.Popen(
-        [sys.executable, "-c", IMPOSTOR, house.settings.socket], stdout=subprocess.PIPE
+        [sys.executable, "-c", IMPOSTOR, platform.settings.socket], stdout=subprocess.PIPE
     ) as impostor:
         impostor.stdout.readline()
         with pytest.raises(NotAllowed, match="another user"):
-            house.connect()
+            platform.connect()
         impostor.kill()

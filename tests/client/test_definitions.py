@@ -5,12 +5,12 @@ from danlu.storage.locate import Stores
 
 
 @pytest.fixture
-def client(house):
-    stores = Stores(house.settings.home / "store")
+def client(platform):
+    stores = Stores(platform.settings.home / "store")
     for uri in ("obs://bucket/code/train.py", "obs://bucket/data/a.csv"):
         location = stores.at(uri)
         location.storage.write(location.key, b"x")
-    return house.connect()
+    return platform.connect()
 
 
 def test_algorithms_are_made_found_and_removed(client):

@@ -76,7 +76,7 @@ class Bench:
         return list(task_pids(f"{self.job_id}/"))
 
 
-class RoomContract:
+class CapacityContract:
     """Tests of capacity and reservations. Uses the fixtures of :class:`ExecutorContract`."""
 
     def test_a_place_holds_nothing(self, bench: Bench) -> None:
@@ -85,26 +85,26 @@ class RoomContract:
         assert list(bench.executor.held()) == []
 
     def test_a_job_that_can_never_fit_is_reported(self, bench: Bench) -> None:
-        room = bench.executor.capacity()
+        capacity = bench.executor.capacity()
 
         with pytest.raises(InvalidJob) as caught:
-            bench.executor.place(bench.job_id, [Role("worker", cpus=room.cpus + 1)])
+            bench.executor.place(bench.job_id, [Role("worker", cpus=capacity.cpus + 1)])
 
         # A machine reports the limit of each task, a cluster that it is too small.
         assert [field for field, _ in caught.value.faults] in (["cpus"], ["nodes"])
 
     def test_tasks_too_large_together_are_reported(self, bench: Bench) -> None:
-        room = bench.executor.capacity()
+        capacity = bench.executor.capacity()
 
         with pytest.raises(InvalidJob) as caught:
-            bench.executor.place(bench.job_id, [Role("worker", count=int(room.cpus) + 1)])
+            bench.executor.place(bench.job_id, [Role("worker", count=int(capacity.cpus) + 1)])
 
         # A machine reports the limit of each task, a cluster that it is too small.
         assert [field for field, _ in caught.value.faults] in (["cpus"], ["nodes"])
 
-    def test_room_is_held_for_all_tasks_or_for_none(self, bench: Bench) -> None:
-        room = bench.executor.capacity()
-        bench.executor.reserve(new_id(), [Role("worker", cpus=room.cpus - 1)])
+    def test_capacity_is_held_for_all_tasks_or_for_none(self, bench: Bench) -> None:
+        capacity = bench.executor.capacity()
+        bench.executor.reserve(new_id(), [Role("worker", cpus=capacity.cpus - 1)])
 
         with pytest.raises(NoCapacity):
             bench.executor.reserve(bench.job_id, [Role("worker", count=2)])
@@ -122,7 +122,7 @@ class RoomContract:
         assert list(bench.executor.reserve(bench.job_id, roles)) == list(first)
         assert list(open_executor().reserve(bench.job_id, roles)) == list(first)
 
-    def test_room_held_before_a_restart_is_still_held(
+    def test_capacity_held_before_a_restart_is_still_held(
         self, bench: Bench, open_executor: Callable[[], Executor]
     ) -> None:
         whole = [Role("worker", cpus=bench.executor.capacity().cpus)]
@@ -154,7 +154,7 @@ class RoomContract:
         assert places[2].peers == {"ps": (peers[0],), "worker": (peers[1], peers[2])}
 
 
-class ExecutorContract(RoomContract):
+class ExecutorContract(CapacityContract):
     """All tests that an executor must pass.
 
     Requires the fixtures ``open_executor`` and ``agent_of``, and capacity for two tasks and two

@@ -62,7 +62,7 @@ class ClockworkExecutor:
         if job_id not in self.places:
             used = sum(place.cpus for held in self.places.values() for place in held)
             if used + _cpus(roles) > self.cpus:
-                raise NoCapacity("no room")
+                raise NoCapacity("no capacity")
             self.places[job_id] = self.place(job_id, roles)
         return self.places[job_id]
 

@@ -1,4 +1,4 @@
-"""Room: what there is, what is free, and why a job can never fit."""
+"""Capacity: what there is, what is free, and why a job can never fit."""
 
 import re
 
@@ -10,7 +10,7 @@ from danlu.job.plan import Place, Role
 from danlu.settings import GiB, Settings
 
 TWO = Capacity(cpus=2, memory=8 * GiB, gpus=())
-ROOM = Capacity(cpus=4, memory=8 * GiB, gpus=("0", "1"))
+CAPACITY = Capacity(cpus=4, memory=8 * GiB, gpus=("0", "1"))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_settings_come_before_what_the_machine_has(tmp_path):
     ],
 )
 def test_every_fault_has_requested_and_available_amount(roles, expected):
-    assert faults(roles, ROOM) == expected
+    assert faults(roles, CAPACITY) == expected
 
 
 @pytest.mark.parametrize("count", [3, 7, 199])
@@ -88,14 +88,14 @@ def test_suggested_value_of_a_fault_fits(count):
 
 def test_shares_of_a_cpu_add_up():
     tenths = [Role("worker", count=10, cpus=0.1)]
-    room = Capacity(cpus=1, memory=0, gpus=())
+    capacity = Capacity(cpus=1, memory=0, gpus=())
 
-    first = allocate(tenths, room)
+    first = allocate(tenths, capacity)
 
     assert first is not None
-    assert faults(tenths, room) == []
-    assert allocate([Role("worker", cpus=0.1)], left(room, first)) is None
-    assert allocate([Role("worker", cpus=0.1)], left(room, first[:9])) is not None
+    assert faults(tenths, capacity) == []
+    assert allocate([Role("worker", cpus=0.1)], left(capacity, first)) is None
+    assert allocate([Role("worker", cpus=0.1)], left(capacity, first[:9])) is not None
 
 
 def test_memory_that_was_not_asked_for_is_not_accounted_for():
@@ -103,10 +103,10 @@ def test_memory_that_was_not_asked_for_is_not_accounted_for():
 
 
 def test_gpus_are_dealt_out_in_order_and_only_once():
-    places = allocate([Role("worker", count=2, gpus=1)], ROOM)
+    places = allocate([Role("worker", count=2, gpus=1)], CAPACITY)
 
     assert [place.gpus for place in places] == [("0",), ("1",)]
-    assert left(ROOM, places[:1]).gpus == ("1",)
+    assert left(CAPACITY, places[:1]).gpus == ("1",)
 
 
 def test_unreadable_reservation_is_dropped_and_others_are_kept(tmp_path):

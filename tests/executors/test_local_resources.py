@@ -81,7 +81,7 @@ def test_what_is_not_id_of_job_removes_nothing(bench, settings, job_id):
     assert settings.store.exists()
 
 
-def test_no_room_is_reported_with_what_is_free(bench):
+def test_missing_capacity_is_reported_with_free_capacity(bench):
     bench.executor.reserve("other", [Role("worker", cpus=1.5)])
 
     with pytest.raises(NoCapacity, match=r"the 0\.5 CPUs"):

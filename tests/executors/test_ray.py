@@ -31,7 +31,7 @@ class TestStoredJobFilesOnDisk(JobFileStoreContract):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A head that runs nothing, and a node with room for two tasks and two GPUs."""
+    """A head that runs nothing, and a node with capacity for two tasks and two GPUs."""
     with running_cluster(num_cpus=0) as cluster:
         cluster.join(SECOND, num_cpus=2, num_gpus=2)
         yield cluster

@@ -49,16 +49,16 @@ def test_a_job_that_fits_has_no_fault():
     ],
 )
 def test_what_is_free_holds_all_bundles_or_not(bundles, there_is):
-    rooms = [{"CPU": 2, "memory": 4}, {"CPU": 1, "memory": 4, "GPU": 1}]
+    nodes = [{"CPU": 2, "memory": 4}, {"CPU": 1, "memory": 4, "GPU": 1}]
 
-    assert fits(bundles, rooms) is there_is
+    assert fits(bundles, nodes) is there_is
 
 
 def test_flavor_is_cut_to_largest_node_and_to_its_share():
-    room = Capacity(10, 36 * GiB, ("10.0.0.2/0", "10.0.0.2/1"), (SMALL, LARGE))
+    capacity = Capacity(10, 36 * GiB, ("10.0.0.2/0", "10.0.0.2/1"), (SMALL, LARGE))
 
-    assert room.most(1) == Node("", 8, 32 * GiB, 2)
-    assert room.most(2) == Node("", 5, 18 * GiB, 1)
+    assert capacity.most(1) == Node("", 8, 32 * GiB, 2)
+    assert capacity.most(2) == Node("", 5, 18 * GiB, 1)
     assert Capacity(4, 8, ("0",)).most(2) == Node("", 2, 4, 0)
 
 

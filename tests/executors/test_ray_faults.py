@@ -303,7 +303,7 @@ def test_store_that_does_not_answer_is_looked_at_again_later(settings, link):
         executor.reserve("a-job", [Role("worker")])
 
 
-def test_room_is_given_back_as_soon_as_cluster_answers_again(bench, link, open_link):
+def test_capacity_is_released_when_cluster_answers_again(bench, link, open_link):
     tasks_of(bench, ["", ""])
     cut_off = [True]
     link.call, real = (lambda *a, **k: _unless(cut_off[0], real, a, k)), link.call

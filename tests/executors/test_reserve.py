@@ -1,4 +1,4 @@
-"""Room held back for a full disk: of bytes and of files."""
+"""Space held back for a full disk: of bytes and of files."""
 
 import errno
 import os
@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from danlu.executors import disk_space as room
-from danlu.executors.disk_space import Reserve, make_room
+from danlu.executors import disk_space
+from danlu.executors.disk_space import Reserve, free_reserve
 from danlu.executors.local import Trash
 from danlu.sandbox import kernel
 from danlu.settings import Settings
@@ -39,13 +39,13 @@ def fill(home):
                 raise
 
 
-def test_database_is_opened_with_room_that_was_held_back(settings):
+def test_database_is_opened_with_space_of_the_reserve(settings):
     Reserve(settings.home).fill()
     fill(settings.home)
     with pytest.raises(OSError, match="No space left"):
-        room.require_free_space(settings.home)
+        disk_space.require_free_space(settings.home)
 
-    make_room(settings)
+    free_reserve(settings)
 
     database = sqlite3.connect(settings.home / "danlu.db")
     database.execute("PRAGMA journal_mode = WAL")
@@ -55,7 +55,7 @@ def test_database_is_opened_with_room_that_was_held_back(settings):
     assert not Reserve(settings.home).spend()
 
 
-def test_nothing_is_held_back_on_disk_with_little_room(settings):
+def test_nothing_is_held_back_on_disk_with_little_space(settings):
     (settings.home / "most").write_bytes(bytes(20 << 20))
     for number in range(600):
         (settings.home / f"file-{number}").touch()

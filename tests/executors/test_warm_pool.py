@@ -191,7 +191,7 @@ def test_unresponsive_process_is_killed(pool: Callable[..., Pool]) -> None:
     assert started(process.pid) is None
 
 
-def test_one_that_agent_has_given_up_makes_room_for_another(pool: Callable[..., Pool]) -> None:
+def test_process_given_up_by_agent_is_replaced(pool: Callable[..., Pool]) -> None:
     made = pool(1)
     first = made.begins("one")
     made.reconcile()

@@ -13,7 +13,18 @@ SRC = Path(danlu.__file__).parents[1]
 PACKAGES = ("danlu", "danlu_runtime", "moxing", "ti")
 MESSAGES = {"get_message", "get_message_in", "from_key"}
 # Calls that show a text to a person, beside the constructors of errors.
-SHOWING = {"echo", "secho", "print", "say", "note", "line", "mapped", "fault", "confirm", "_print"}
+SHOWING = {
+    "echo",
+    "secho",
+    "print",
+    "print_message",
+    "note",
+    "line",
+    "mapped",
+    "fault",
+    "confirm",
+    "_print",
+}
 LOGGING = {"debug", "info", "warning", "error", "exception", "critical"}
 # Raised for a fault of Danlu, or with the text of a library that Danlu stands for.
 PYTHONS = {

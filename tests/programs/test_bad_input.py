@@ -77,7 +77,7 @@ def test_a_parameter_without_a_value(person):
     assert "lr" in refused(person, "run", person.script(WORKS), "-p", "lr")
 
 
-def test_more_nodes_than_there_is_room_for(person):
+def test_more_nodes_than_machine_can_hold(person):
     reported = refused(person, "run", person.script(WORKS), "--nodes", "50")
 
     assert "the 100 tasks of the job ask for 50 CPUs together, this machine has 4." in reported

@@ -1,4 +1,4 @@
-"""A home on a disk without room, of bytes or of files, and no server: a person can make room."""
+"""A home on a full disk (bytes or files), and no server: a user can free space."""
 
 import errno
 import os

@@ -51,7 +51,7 @@ class Disk:
         kernel.mount("tmpfs", str(folder), "tmpfs", options="size=1m")
 
     def fill(self):
-        """Leave room to begin, and none for a model."""
+        """Leave enough free space to begin, but not for a model."""
         with open(self.folder / "films", "wb", buffering=0) as file:
             while True:
                 try:

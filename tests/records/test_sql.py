@@ -168,7 +168,7 @@ records.close()
 """
 
 
-def test_full_disk_is_unavailable_until_there_is_room_again(path):
+def test_full_disk_is_unavailable_until_space_is_free(path):
     """Every write past a size fails, as on a full disk; then it is lifted in the same process."""
     ran = subprocess.run(
         [sys.executable, "-c", FULL_DISK, path],

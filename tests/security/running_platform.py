@@ -14,7 +14,7 @@ from danlu.client import Client, background, bundle, connect
 from danlu.settings import Settings, load
 
 
-class House:
+class Platform:
     """``env``: what everything done here finds in its environment beside its own."""
 
     def __init__(self, folder: Path, **env: str) -> None:

@@ -96,7 +96,7 @@ def _silent(running, listener, number):
         connection.sendall(_HEAD[: number % 40])
     else:
         connection.sendall(f"GET /v1/jobs HTTP/1.1\r\nHost: {host}:{port}\r\n\r\nG".encode())
-        # Who asks when there are too many is sent away, and would make room for the others.
+        # Who asks when there are too many is sent away, and would free a connection for the others.
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 401")
     return connection
 

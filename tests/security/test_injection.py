@@ -6,7 +6,7 @@ import random
 import shlex
 
 import pytest
-from running_platform import House, received
+from running_platform import Platform, received
 from sample_requests import request_of
 
 from contracts.fake_executor import ClockworkExecutor
@@ -43,15 +43,15 @@ SHORT = {name: text for name, text in NAMED.items() if len(text) < 1000}
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
-    made = House(tmp_path_factory.mktemp("house"))
+def platform(tmp_path_factory):
+    made = Platform(tmp_path_factory.mktemp("platform"))
     yield made
     made.close()
 
 
 @pytest.fixture(scope="module")
-def code(house):
-    return house.code("program", PROGRAM)
+def code(platform):
+    return platform.code("program", PROGRAM)
 
 
 def hexed(*words: str) -> list[str]:
@@ -87,16 +87,16 @@ ENTRY = {
 
 
 @pytest.mark.parametrize("dialect", ENTRY)
-def test_over_rest_every_byte_reaches_the_script(house, code, dialect):
+def test_over_rest_every_byte_reaches_the_script(platform, code, dialect):
     named = SHORT if dialect == "ti" else NAMED
     field = "hyperparameters" if dialect == "ti" else "parameters"
     words = {"job_args": shlex.join(NASTY)} if dialect == "kdl" else {}
     env = {f"E_{name}": text for name, text in NAMED.items()}
     asked = {"dialect": dialect, "code": code, **ENTRY[dialect], field: named, "env": env, **words}
 
-    ended = house.run(asked)
+    ended = platform.run(asked)
 
-    found = received(house.log(ended))
+    found = received(platform.log(ended))
     before = list(NASTY) if words else []
     # DLS always passes these two.
     first, last = (["--data_url="], ["--num_gpus=1"]) if dialect == "dls" else ([], [])
@@ -108,12 +108,12 @@ def test_over_rest_every_byte_reaches_the_script(house, code, dialect):
         assert each == hexed(*named.values())
 
 
-def test_over_the_command_line_too(house):
-    folder = house.program("by-hand", {"train.py": SCRIPT})
+def test_over_the_command_line_too(platform):
+    folder = platform.program("by-hand", {"train.py": SCRIPT})
     flags = [word for name, text in NAMED.items() for word in ("-p", f"{name}={text}")]
     env = [word for name, text in NAMED.items() for word in ("-e", f"E_{name}={text}")]
 
-    code, out, err = house.types("run", str(folder), "--boot-file", "train.py", *flags, *env)
+    code, out, err = platform.types("run", str(folder), "--boot-file", "train.py", *flags, *env)
 
     assert code == 0, err
     found = received(out)
@@ -121,25 +121,25 @@ def test_over_the_command_line_too(house):
     check_env(found, NAMED)
 
 
-def test_words_after_the_dashes_are_words(house):
-    folder = house.program("by-words", PROGRAM)
+def test_words_after_the_dashes_are_words(platform):
+    folder = platform.program("by-words", PROGRAM)
 
-    code, out, err = house.types("run", str(folder), "--module", "trainer.task", "--", *NASTY)
+    code, out, err = platform.types("run", str(folder), "--module", "trainer.task", "--", *NASTY)
 
     assert code == 0, err
     assert received(out)["argv"] == hexed(*NASTY)
 
 
-def test_from_a_job_file_too(house):
-    house.program("by-file", {"train.py": SCRIPT})
+def test_from_a_job_file_too(platform):
+    platform.program("by-file", {"train.py": SCRIPT})
     # JSON's escapes are TOML's, but for one character.
     rows = [f"{name} = {_toml(text)}" for name, text in NAMED.items()]
     env = [f"E_{name} = {_toml(text)}" for name, text in NAMED.items()]
     lines = ['dialect = "modelarts"', 'code = "by-file/"', 'boot_file = "train.py"', "[parameters]"]
     text = "\n".join([*lines, *rows, "[env]", *env])
-    (house.folder / "job.toml").write_text(text, encoding="utf-8")
+    (platform.folder / "job.toml").write_text(text, encoding="utf-8")
 
-    code, out, err = house.types("submit", "job.toml", "--follow")
+    code, out, err = platform.types("submit", "job.toml", "--follow")
 
     assert code == 0, err
     found = received(out)
@@ -153,10 +153,10 @@ def _toml(text: str) -> str:
     )
 
 
-def test_from_the_sdk_too(house, capfd):
-    folder = house.program("by-sdk", {"train.py": SCRIPT})
+def test_from_the_sdk_too(platform, capfd):
+    folder = platform.program("by-sdk", {"train.py": SCRIPT})
 
-    with house.inside():
+    with platform.inside():
         TensorFlow(entry_point="train.py", source_dir=str(folder), hyperparameters=SHORT).fit(
             job_name="by-sdk"
         )

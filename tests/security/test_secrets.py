@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from running_platform import House
+from running_platform import Platform
 
 from contracts.s3_server import SmallS3, serve
 from danlu.client import connect
@@ -64,11 +64,11 @@ SLOW = (
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
+def platform(tmp_path_factory):
     quick = {"DANLU_HEARTBEAT": "0.2", "DANLU_AGENT_TIMEOUT": "3", "DANLU_RETRY_DELAY": "0.1"}
     with serve(SmallS3("bucket")) as url:
         store = {**STORE_KEYS, "DANLU_KS3_ENDPOINT": url}
-        made = House(tmp_path_factory.mktemp("house"), **quick, **store)
+        made = Platform(tmp_path_factory.mktemp("platform"), **quick, **store)
         yield made
     for job in made.settings.jobs.glob("*"):
         for pid in task_pids(f"{job.name}/"):
@@ -77,19 +77,19 @@ def house(tmp_path_factory):
     made.close()
 
 
-def request_of(house: House, name: str, script: str, **more):
+def request_of(platform: Platform, name: str, script: str, **more):
     files = {"train.py": script, **more.pop("files", {})}
-    code = house.code(name, files)
+    code = platform.code(name, files)
     return {"dialect": "modelarts", "code": code, "boot_file": "train.py", "name": name, **more}
 
 
-def leaks(house: House) -> list[str]:
+def leaks(platform: Platform) -> list[str]:
     """Return every file of ours, and every command line, that holds the canary.
 
     The folder of what is being removed is left out: the jobs of other tests may be there still.
     """
     found = []
-    for folder, folders, names in os.walk(house.folder):
+    for folder, folders, names in os.walk(platform.folder):
         folders[:] = [name for name in folders if name != "rubbish"]
         for name in names:
             path = Path(folder, name)
@@ -99,7 +99,7 @@ def leaks(house: House) -> list[str]:
                     and not path.is_symlink()
                     and CANARY.encode() in path.read_bytes()
                 ):
-                    found.append(str(path.relative_to(house.folder)))
+                    found.append(str(path.relative_to(platform.folder)))
     for command in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if CANARY.encode() in command.read_bytes():
@@ -107,86 +107,86 @@ def leaks(house: House) -> list[str]:
     return sorted(found)
 
 
-def written_output(house: House, name: str) -> str:
+def written_output(platform: Platform, name: str) -> str:
     """Return everything that the platform shows about a job."""
     commands = (
         ("show", name), ("show", name, "--json"), ("logs", name), ("logs", name, "--raw"),
         ("logs", name, "--json"), ("ls",), ("ls", "--json"), ("show", name, "--lang", "zh"),
         ("rerun", name), ("wait", name),
     )  # fmt: skip
-    return "\n".join(text for words in commands for text in house.types(*words)[1:])
+    return "\n".join(text for words in commands for text in platform.types(*words)[1:])
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_nothing_is_left_however_a_job_ends(house, end):
-    job = house.run(request_of(house, end, PRINT + ENDS[end].strip(), retries=0), SECRETS)
+def test_nothing_is_left_however_a_job_ends(platform, end):
+    job = platform.run(request_of(platform, end, PRINT + ENDS[end].strip(), retries=0), SECRETS)
 
-    assert "as it is ***" in house.log(job)
+    assert "as it is ***" in platform.log(job)
     assert CANARY not in json.dumps(job)
-    assert CANARY not in written_output(house, end)
-    assert leaks(house) == []
+    assert CANARY not in written_output(platform, end)
+    assert leaks(platform) == []
 
 
-def test_secret_of_active_job_is_in_one_file(house):
-    request = request_of(house, "living", SLOW, parameters={"for": "60"})
-    with house.inside():
-        client = connect(house.settings)
+def test_secret_of_active_job_is_in_one_file(platform):
+    request = request_of(platform, "living", SLOW, parameters={"for": "60"})
+    with platform.inside():
+        client = connect(platform.settings)
         job = client.submit(request, secrets=SECRETS)
-        _until(lambda: "begun" in house.log(job))
-        found = leaks(house)
-        plan = house.types("show", "living", "--json")[1]
+        _until(lambda: "begun" in platform.log(job))
+        found = leaks(platform)
+        plan = platform.types("show", "living", "--json")[1]
         client.stop(job["id"], 0)
         client.wait(job["id"], timeout=60)
 
     assert found == [f"home/secrets/{job['id']}.json"]
     assert CANARY not in plan
-    assert leaks(house) == []
+    assert leaks(platform) == []
 
 
-def test_nothing_is_left_by_retry_after_lost_agent(house):
-    request = request_of(house, "again", SLOW, parameters={"for": "2"}, retries=1)
-    with house.inside():
-        client = connect(house.settings)
+def test_nothing_is_left_by_retry_after_lost_agent(platform):
+    request = request_of(platform, "again", SLOW, parameters={"for": "2"}, retries=1)
+    with platform.inside():
+        client = connect(platform.settings)
         job = client.submit(request, secrets=SECRETS)
-        _until(lambda: "begun" in house.log(job))
+        _until(lambda: "begun" in platform.log(job))
         reported = json.loads(
-            (house.settings.jobs / job["id"] / "1/worker-0/agent.json").read_text()
+            (platform.settings.jobs / job["id"] / "1/worker-0/agent.json").read_text()
         )
         os.kill(reported["pid"], signal.SIGKILL)
         ended = client.wait(job["id"], timeout=100)
 
     assert (ended["state"], ended["attempt"]) == ("succeeded", 2)
-    assert CANARY not in written_output(house, "again")
-    assert leaks(house) == []
+    assert CANARY not in written_output(platform, "again")
+    assert leaks(platform) == []
 
 
-def test_nothing_is_left_by_server_killed_while_it_runs(house):
-    request = request_of(house, "orphan", SLOW, parameters={"for": "3"})
-    with house.inside():
-        client = connect(house.settings)
+def test_nothing_is_left_by_server_killed_while_it_runs(platform):
+    request = request_of(platform, "orphan", SLOW, parameters={"for": "3"})
+    with platform.inside():
+        client = connect(platform.settings)
         job = client.submit(request, secrets=SECRETS)
-        _until(lambda: "begun" in house.log(job))
-        reported = json.loads((house.settings.home / "server.json").read_text())
+        _until(lambda: "begun" in platform.log(job))
+        reported = json.loads((platform.settings.home / "server.json").read_text())
         os.kill(reported["pid"], signal.SIGKILL)
-        ended = connect(house.settings).wait(job["id"], timeout=100)
+        ended = connect(platform.settings).wait(job["id"], timeout=100)
 
     assert ended["state"] == "succeeded"
-    assert leaks(house) == []
+    assert leaks(platform) == []
 
 
-def test_packages_that_cannot_be_had_report_no_password(house):
+def test_packages_that_cannot_be_had_report_no_password(platform):
     secrets = {**SECRETS, "UV_INDEX_URL": f"http://user:{CANARY}-of-the-index@127.0.0.1:9/simple"}
     files = {"pip-requirements.txt": "a-package-nobody-has==1.0\n"}
-    job = house.run(request_of(house, "packages", PRINT, files=files, retries=0), secrets)
+    job = platform.run(request_of(platform, "packages", PRINT, files=files, retries=0), secrets)
 
     assert job["state"] == "failed"
     assert "a-package-nobody-has" in job["cause"]["en"]
-    assert CANARY not in written_output(house, "packages")
-    assert leaks(house) == []
+    assert CANARY not in written_output(platform, "packages")
+    assert leaks(platform) == []
 
 
-def test_commands_of_the_user_report_no_secret(house):
-    code = house.code("kdl", {"trainer/task.py": PRINT, "trainer/__init__.py": ""})
+def test_commands_of_the_user_report_no_secret(platform):
+    code = platform.code("kdl", {"trainer/task.py": PRINT, "trainer/__init__.py": ""})
     report = 'echo "$PLAIN_KEY" "$LINES_KEY"; env; false'
     request = {
         "dialect": "kdl",
@@ -195,28 +195,28 @@ def test_commands_of_the_user_report_no_secret(house):
         "name": "kdl",
         "retries": 0,
     }
-    job = house.run({**request, "prepare_command": report, "finish_command": report}, SECRETS)
+    job = platform.run({**request, "prepare_command": report, "finish_command": report}, SECRETS)
 
     assert job["state"] == "failed"
-    assert "***" in house.log(job)
-    assert CANARY not in written_output(house, "kdl")
-    assert leaks(house) == []
+    assert "***" in platform.log(job)
+    assert CANARY not in written_output(platform, "kdl")
+    assert leaks(platform) == []
 
 
-def test_store_error_contains_no_keys(house):
-    asked = request_of(house, "store", PRINT, inputs={"data_url": "ks3://bucket/data"})
+def test_store_error_contains_no_keys(platform):
+    asked = request_of(platform, "store", PRINT, inputs={"data_url": "ks3://bucket/data"})
 
-    reported = [*house.types("store", "ls", "ks3://bucket/", "--debug")]
-    with house.inside(), pytest.raises(DanluError, match="does not accept") as refused:
-        connect(house.settings).submit(asked, secrets=SECRETS)
+    reported = [*platform.types("store", "ls", "ks3://bucket/", "--debug")]
+    with platform.inside(), pytest.raises(DanluError, match="does not accept") as refused:
+        connect(platform.settings).submit(asked, secrets=SECRETS)
 
     assert reported[0] != 0
     assert "does not accept" in reported[2]
     assert CANARY not in f"{reported} {refused.value}"
-    assert leaks(house) == []
+    assert leaks(platform) == []
 
 
-def test_curve_named_after_secret_has_another_name(house):
+def test_curve_named_after_secret_has_another_name(platform):
     script = """
 import os
 from pathlib import Path
@@ -224,48 +224,48 @@ from ti.tensorflow.board import EventFileWriter
 folder = Path("/home/ma-user/modelarts/outputs/train_url_0")
 EventFileWriter(folder).add("loss of " + os.environ["PLAIN_KEY"], 1, 1.0, 0.5)
 """
-    asked = request_of(house, "curve", script, train_url="obs://bucket/curve")
-    job = house.run(asked, SECRETS)
+    asked = request_of(platform, "curve", script, train_url="obs://bucket/curve")
+    job = platform.run(asked, SECRETS)
 
-    with house.inside():
-        curves = connect(house.settings).curves(job["id"])
+    with platform.inside():
+        curves = connect(platform.settings).curves(job["id"])
     assert "loss of ***" in json.dumps(curves)
     # What a script writes into its outputs is its own: they are kept as they are.
-    shutil.rmtree(house.folder / "home/store/buckets/bucket/curve")
-    _until(lambda: leaks(house) == [])  # the scratch of an ended job goes when there is time
+    shutil.rmtree(platform.folder / "home/store/buckets/bucket/curve")
+    _until(lambda: leaks(platform) == [])  # the scratch of an ended job goes when there is time
 
 
 @pytest.mark.parametrize("words", [("--dry-run",), ("--dry-run", "--json")])
-def test_dry_run_shows_name_and_not_value(house, words):
-    folder = house.program("dry", {"train.py": PRINT})
+def test_dry_run_shows_name_and_not_value(platform, words):
+    folder = platform.program("dry", {"train.py": PRINT})
     command = ["run", str(folder / "train.py"), "--secret", "PLAIN_KEY", *words]
 
-    code, out, err = house.types(*command, **SECRETS)
+    code, out, err = platform.types(*command, **SECRETS)
 
     assert code == 0, err
     assert CANARY not in out + err
-    assert leaks(house) == []
+    assert leaks(platform) == []
 
 
-def test_machine_report_has_no_keys(house):
+def test_machine_report_has_no_keys(platform):
     commands = (("settings",), ("settings", "--json"), ("doctor",), ("status", "--json"))
 
-    reported = "\n".join(text for words in commands for text in house.types(*words)[1:])
+    reported = "\n".join(text for words in commands for text in platform.types(*words)[1:])
 
     assert "ks3" in reported
     assert CANARY not in reported
 
 
-def test_a_request_that_is_refused_shows_no_value(house):
+def test_a_request_that_is_refused_shows_no_value(platform):
     value = SECRETS["PLAIN_KEY"]
-    with house.inside():
-        client = connect(house.settings)
+    with platform.inside():
+        client = connect(platform.settings)
         for secrets in (SECRETS, {"1BAD": value}, {"NUL": value + "\0"}, {"KEY": [value]}):
             with pytest.raises(UserError, match=r"lr|1BAD|NUL|KEY") as refused:
                 client.submit({"dialect": "modelarts", "lr": 1}, secrets=secrets)
             assert CANARY not in str(refused.value)
 
-    assert leaks(house) == []
+    assert leaks(platform) == []
 
 
 def _until(condition) -> None:

@@ -34,7 +34,7 @@ class Peer(BaseHTTPRequestHandler):
 
 
 @dataclass
-class Town:
+class TwoServers:
     home: Path
     peer: HTTPServer
     url: str
@@ -59,22 +59,22 @@ class Town:
 
 
 @pytest.fixture
-def town(tmp_path):
+def servers(tmp_path):
     (tmp_path / "token").write_text("shared\n")
     with HTTPServer(("127.0.0.1", 0), Peer) as peer:
         peer.asked, peer.status = [], 200
         thread = threading.Thread(target=peer.serve_forever)
         thread.start()
-        yield Town(tmp_path, peer, f"http://127.0.0.1:{peer.server_port}")
+        yield TwoServers(tmp_path, peer, f"http://127.0.0.1:{peer.server_port}")
         peer.shutdown()
         thread.join()
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_a_question_is_passed_on_as_it_came(town, method):
-    answer = town.ask(method, Cookie="theirs=1")
+def test_a_question_is_passed_on_as_it_came(servers, method):
+    answer = servers.ask(method, Cookie="theirs=1")
 
-    ((asked, path, headers),) = town.peer.asked
+    ((asked, path, headers),) = servers.peer.asked
     assert (asked, path) == (method, "/v1/jobs/a%2Fb/lines?wait=1&task=x")
     assert headers["Authorization"] == "Bearer shared"
     assert headers[PASSED_ON] == "1"
@@ -84,49 +84,49 @@ def test_a_question_is_passed_on_as_it_came(town, method):
     assert "set-cookie" not in answer.headers
 
 
-def test_an_error_of_the_other_is_the_answer(town):
-    town.peer.status = 404
+def test_an_error_of_the_other_is_the_answer(servers):
+    servers.peer.status = 404
 
-    assert town.ask().status_code == 404
+    assert servers.ask().status_code == 404
 
 
-def test_a_question_is_passed_on_once(town):
-    answer = town.ask(**{PASSED_ON: "1"})
+def test_a_question_is_passed_on_once(servers):
+    answer = servers.ask(**{PASSED_ON: "1"})
 
-    assert town.peer.asked == []
+    assert servers.peer.asked == []
     assert answer.status_code == 421
     assert answer.json()["error"]["code"] == "elsewhere"
 
 
 @pytest.mark.parametrize("lacking", ["address", "token", "method"])
-def test_unreachable_server_is_named(town, lacking):
+def test_unreachable_server_is_named(servers, lacking):
     if lacking == "address":
-        town.url = ""
+        servers.url = ""
     if lacking == "token":
-        (town.home / "token").unlink()
+        (servers.home / "token").unlink()
 
-    answer = town.ask("POST" if lacking == "method" else "GET")
+    answer = servers.ask("POST" if lacking == "method" else "GET")
 
-    assert town.peer.asked == []
+    assert servers.peer.asked == []
     assert answer.status_code == 421
     assert "runs on two" in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_token_that_is_not_accepted_is_reported_with_hint(town, status):
-    town.peer.status = status
+def test_token_that_is_not_accepted_is_reported_with_hint(servers, status):
+    servers.peer.status = status
 
-    answer = town.ask()
+    answer = servers.ask()
 
     assert answer.status_code == 421
     assert "does not accept this server's token" in answer.json()["error"]["message"]
     assert "same token file" in answer.json()["error"]["hint"]
 
 
-def test_a_server_that_does_not_answer_is_reported(town):
-    town.url = "http://127.0.0.1:1"
+def test_a_server_that_does_not_answer_is_reported(servers):
+    servers.url = "http://127.0.0.1:1"
 
-    answer = town.ask()
+    answer = servers.ask()
 
     assert answer.status_code == 503
     assert "does not answer at http://127.0.0.1:1" in answer.json()["error"]["message"]

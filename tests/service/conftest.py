@@ -15,7 +15,7 @@ from danlu.storage.locate import Stores
 
 
 @dataclass
-class House:
+class Platform:
     """A platform in memory, whose executor and clock are the test's to move."""
 
     settings: Settings
@@ -59,24 +59,24 @@ class House:
 
 
 @pytest.fixture
-def house(house_in, tmp_path):
-    return house_in(tmp_path)
+def platform(platform_in, tmp_path):
+    return platform_in(tmp_path)
 
 
 @pytest.fixture
-def house_in(new_records):
+def platform_in(new_records):
     def build(folder):
         settings = Settings(home=folder)
-        house = House(
+        platform = Platform(
             settings=settings,
             records=new_records(),
             executor=ClockworkExecutor(folder / "jobs"),
             stores=Stores.of(settings),
             secrets=SecretFiles(folder / "secrets"),
         )
-        house.put("obs://bucket/code/train.py", b"print(1)")
-        house.put("obs://bucket/data/a.csv")
-        return house
+        platform.put("obs://bucket/code/train.py", b"print(1)")
+        platform.put("obs://bucket/data/a.csv")
+        return platform
 
     return build
 

@@ -26,8 +26,8 @@ def archive(files):
 
 
 @pytest.fixture
-def dls(house):
-    house.put("s3://bucket/old/train.py", COPIES)
+def dls(platform):
+    platform.put("s3://bucket/old/train.py", COPIES)
     return {
         "dialect": "dls",
         "code": "s3://bucket/old",
@@ -38,9 +38,9 @@ def dls(house):
 
 
 @pytest.fixture
-def kdl(house):
+def kdl(platform):
     def put(files):
-        house.put("ks3://bucket/trainer-1.0.tar.gz", archive(files))
+        platform.put("ks3://bucket/trainer-1.0.tar.gz", archive(files))
         return {
             "dialect": "kdl",
             "code": "ks3://bucket/trainer-1.0.tar.gz",
@@ -50,8 +50,8 @@ def kdl(house):
     return put
 
 
-def test_channels_that_script_copies_are_urls_with_note(house, dls):
-    planned = house.service.plan(dls)
+def test_channels_that_script_copies_are_urls_with_note(platform, dls):
+    planned = platform.service.plan(dls)
 
     assert planned.tasks[0].command.args == (
         "--data_url=s3://bucket/data",
@@ -64,43 +64,43 @@ def test_channels_that_script_copies_are_urls_with_note(house, dls):
     )
 
 
-def test_the_users_word_wins_over_the_look(house, dls):
-    planned = house.service.plan({**dls, "urls": "none"})
+def test_the_users_word_wins_over_the_look(platform, dls):
+    planned = platform.service.plan({**dls, "urls": "none"})
 
     assert planned.job.notes == ()
     assert planned.tasks[0].command.args[0] == "--data_url=/home/work/inputs/data_url_0"
 
 
-def test_both_services_of_the_family_are_looked_at(house, dls):
-    planned = house.service.plan({**dls, "dialect": "modelarts"})
+def test_both_services_of_the_family_are_looked_at(platform, dls):
+    planned = platform.service.plan({**dls, "dialect": "modelarts"})
 
     assert planned.tasks[0].command.args[0] == "--data_url=s3://bucket/data/"
 
 
 @pytest.mark.parametrize("dialect", ["modelarts", "dls"])
-def test_an_input_that_is_one_file_is_noted(house, dls, dialect):
-    house.put("s3://bucket/data/mnist.npz", b"1")
+def test_an_input_that_is_one_file_is_noted(platform, dls, dialect):
+    platform.put("s3://bucket/data/mnist.npz", b"1")
     uri = "s3://bucket/data/mnist.npz"
 
-    planned = house.service.plan({**dls, "dialect": dialect, "data_url": uri, "urls": "none"})
+    planned = platform.service.plan({**dls, "dialect": dialect, "data_url": uri, "urls": "none"})
 
     assert f"data_url: {uri} is one file: the script gets its path." in planned.job.notes
     assert planned.tasks[0].command.args[0].endswith("/inputs/data_url_0/mnist.npz")
 
 
-def test_folder_with_name_of_file_is_folder(house, dls):
-    house.put("s3://bucket/data", b"a file beside the folder of the same name")
-    house.put("s3://bucket/data/mnist.npz", b"1")
+def test_folder_with_name_of_file_is_folder(platform, dls):
+    platform.put("s3://bucket/data", b"a file beside the folder of the same name")
+    platform.put("s3://bucket/data/mnist.npz", b"1")
 
-    planned = house.service.plan({**dls, "urls": "none"})
+    planned = platform.service.plan({**dls, "urls": "none"})
 
     assert planned.tasks[0].command.args[0].endswith("/inputs/data_url_0")
 
 
-def test_one_file_that_takes_path_makes_it_directory(house, dls):
-    house.put("s3://bucket/old/reading.py", b"import os\nos.listdir(args.data_url)\n")
+def test_one_file_that_takes_path_makes_it_directory(platform, dls):
+    platform.put("s3://bucket/old/reading.py", b"import os\nos.listdir(args.data_url)\n")
 
-    planned = house.service.plan(dls)
+    planned = platform.service.plan(dls)
 
     assert planned.job.spec.options["urls"] == "train_url"
     assert planned.job.notes[0] == (
@@ -109,11 +109,11 @@ def test_one_file_that_takes_path_makes_it_directory(house, dls):
     )
 
 
-def test_data_of_this_machine_is_always_a_directory(house, dls, tmp_path):
+def test_data_of_this_machine_is_always_a_directory(platform, dls, tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.csv").write_text("1")
 
-    planned = house.service.plan({**dls, "data_url": (tmp_path / "data").as_uri()})
+    planned = platform.service.plan({**dls, "data_url": (tmp_path / "data").as_uri()})
 
     assert planned.job.spec.options["urls"] == "train_url"
 
@@ -124,10 +124,10 @@ mox.run(input_fn, model_fn, log_dir=FLAGS.train_url)
 """
 
 
-def test_output_of_dls_is_url_unless_line_needs_path(house, dls):
-    house.put("s3://bucket/old/train.py", TRAINS)
+def test_output_of_dls_is_url_unless_line_needs_path(platform, dls):
+    platform.put("s3://bucket/old/train.py", TRAINS)
 
-    planned = house.service.plan(dls)
+    planned = platform.service.plan(dls)
 
     assert planned.tasks[0].command.args[1] == "--train_url=s3://bucket/out"
     assert planned.tasks[0].command.push == ()
@@ -136,8 +136,8 @@ def test_output_of_dls_is_url_unless_line_needs_path(house, dls):
         "line of the code needs a local path. Set --urls to change this."
     )
 
-    house.put("s3://bucket/old/tools.py", b"import os\nos.makedirs(FLAGS.train_url)\n")
-    planned = house.service.plan(dls)
+    platform.put("s3://bucket/old/tools.py", b"import os\nos.makedirs(FLAGS.train_url)\n")
+    planned = platform.service.plan(dls)
 
     assert planned.tasks[0].command.args[1] == "--train_url=/home/work/outputs/train_url_0"
     assert planned.job.notes[0] == (
@@ -146,22 +146,22 @@ def test_output_of_dls_is_url_unless_line_needs_path(house, dls):
     )
 
 
-def test_dls_output_is_checked_without_tensorflow_or_parser(house, dls):
-    house.put("s3://bucket/old/train.py", b"def main(train_url):\n    open(train_url)\n")
+def test_dls_output_is_checked_without_tensorflow_or_parser(platform, dls):
+    platform.put("s3://bucket/old/train.py", b"def main(train_url):\n    open(train_url)\n")
 
-    assert house.service.plan(dls).job.spec.options["urls"] == ""
-
-
-def test_an_output_of_modelarts_is_a_directory(house, dls):
-    house.put("s3://bucket/old/train.py", TRAINS)
-
-    assert house.service.plan({**dls, "dialect": "modelarts"}).job.spec.options["urls"] == ""
+    assert platform.service.plan(dls).job.spec.options["urls"] == ""
 
 
-def test_a_local_output_of_dls_is_a_directory(house, dls, tmp_path):
-    house.put("s3://bucket/old/train.py", TRAINS)
+def test_an_output_of_modelarts_is_a_directory(platform, dls):
+    platform.put("s3://bucket/old/train.py", TRAINS)
 
-    planned = house.service.plan({**dls, "train_url": (tmp_path / "out").as_uri()})
+    assert platform.service.plan({**dls, "dialect": "modelarts"}).job.spec.options["urls"] == ""
+
+
+def test_a_local_output_of_dls_is_a_directory(platform, dls, tmp_path):
+    platform.put("s3://bucket/old/train.py", TRAINS)
+
+    planned = platform.service.plan({**dls, "train_url": (tmp_path / "out").as_uri()})
 
     assert planned.job.spec.options["urls"] == ""
 
@@ -175,10 +175,10 @@ args = parser.parse_args()
 """
 
 
-def test_num_gpus_is_omitted_for_strict_parser(house, dls):
-    house.put("s3://bucket/old/train.py", STRICT)
+def test_num_gpus_is_omitted_for_strict_parser(platform, dls):
+    platform.put("s3://bucket/old/train.py", STRICT)
 
-    planned = house.service.plan(dls)
+    planned = platform.service.plan(dls)
 
     assert not any("num_gpus" in word for word in planned.tasks[0].command.args)
     assert (
@@ -196,35 +196,35 @@ def test_num_gpus_is_omitted_for_strict_parser(house, dls):
         b"import moxing.tensorflow as mox\n",
     ],
 )
-def test_num_gpus_is_one_without_gpus(house, dls, text):
-    house.put("s3://bucket/old/train.py", text)
+def test_num_gpus_is_one_without_gpus(platform, dls, text):
+    platform.put("s3://bucket/old/train.py", text)
 
-    assert house.service.plan(dls).tasks[0].command.args[-1] == "--num_gpus=1"
+    assert platform.service.plan(dls).tasks[0].command.args[-1] == "--num_gpus=1"
 
 
-def test_clones_on_cpu_are_offered_where_gpus_are_missing(house, dls):
+def test_clones_on_cpu_are_offered_where_gpus_are_missing(platform, dls):
     offer = "The script gets --num_gpus=1; `-p num_gpus=4` makes 4 clones on the CPU."
 
-    planned = house.service.plan({**dls, "flavor": "4*P100"})
+    planned = platform.service.plan({**dls, "flavor": "4*P100"})
     assert any(note.endswith(offer) for note in planned.job.notes)
 
-    given = house.service.plan({**dls, "flavor": "4*P100", "parameters": {"num_gpus": "4"}})
+    given = platform.service.plan({**dls, "flavor": "4*P100", "parameters": {"num_gpus": "4"}})
     assert given.tasks[0].command.args[-1] == "--num_gpus=4"
     assert not any(offer in note for note in given.job.notes)
 
 
-def test_an_archive_is_looked_into(house, dls):
-    house.put("s3://bucket/old.tar.gz", archive({"train.py": COPIES}))
+def test_an_archive_is_looked_into(platform, dls):
+    platform.put("s3://bucket/old.tar.gz", archive({"train.py": COPIES}))
 
-    planned = house.service.plan({**dls, "code": "s3://bucket/old.tar.gz"})
+    planned = platform.service.plan({**dls, "code": "s3://bucket/old.tar.gz"})
 
     assert planned.job.spec.options["urls"] == "data_url,train_url"
 
 
-def test_a_source_distribution_is_entered(house, kdl):
+def test_a_source_distribution_is_entered(platform, kdl):
     request = kdl({"trainer-1.0/setup.py": b"", "trainer-1.0/trainer/task.py": b""})
 
-    command = house.service.plan(request).tasks[0].command
+    command = platform.service.plan(request).tasks[0].command
 
     assert command.cwd == "/home/kdl/job/trainer-1.0"
 
@@ -238,45 +238,45 @@ def test_a_source_distribution_is_entered(house, kdl):
         (("setup.py", "task.py"), "/home/kdl/job/trainer"),
     ],
 )
-def test_package_alone_is_laid_where_its_module_is_found(house, kdl, files, to):
-    command = house.service.plan(kdl(dict.fromkeys(files, b""))).tasks[0].command
+def test_package_alone_is_laid_where_its_module_is_found(platform, kdl, files, to):
+    command = platform.service.plan(kdl(dict.fromkeys(files, b""))).tasks[0].command
 
     assert command.fetch[0].to == to
     assert command.cwd == "/home/kdl/job"
     assert "/home/kdl/job/trainer" in [item.path for item in command.install]
 
 
-def test_parameters_of_a_package_alone_are_checked(house, kdl):
+def test_parameters_of_a_package_alone_are_checked(platform, kdl):
     script = b"import argparse\np = argparse.ArgumentParser()\np.add_argument('--steps')\n"
     request = kdl({"task.py": script + b"p.parse_args()\n"})
 
     with pytest.raises(InvalidJob, match="Did you mean 'steps'"):
-        house.service.plan({**request, "parameters": {"stepss": "3"}})
+        platform.service.plan({**request, "parameters": {"stepss": "3"}})
 
 
-def test_package_that_was_packed_as_it_lies_is_not(house, kdl):
+def test_package_that_was_packed_as_it_lies_is_not(platform, kdl):
     request = kdl({"setup.py": b"", "trainer/task.py": b""})
 
-    assert house.service.plan(request).tasks[0].command.cwd == "/home/kdl/job"
+    assert platform.service.plan(request).tasks[0].command.cwd == "/home/kdl/job"
 
 
-def test_module_may_be_package_with_main(house, kdl):
+def test_module_may_be_package_with_main(platform, kdl):
     request = kdl({"trainer/task/__main__.py": b""})
 
-    assert house.service.plan(request).tasks[0].command.run == "trainer.task"
+    assert platform.service.plan(request).tasks[0].command.run == "trainer.task"
 
 
-def test_setup_may_install_from_folder_of_its_own(house, kdl):
+def test_setup_may_install_from_folder_of_its_own(platform, kdl):
     request = kdl({"setup.py": b"", "src/trainer/task.py": b""})
 
-    assert house.service.plan(request).tasks[0].command.run == "trainer.task"
+    assert platform.service.plan(request).tasks[0].command.run == "trainer.task"
 
 
-def test_module_that_is_not_there_is_reported_by_its_field(house, kdl):
+def test_module_that_is_not_there_is_reported_by_its_field(platform, kdl):
     request = kdl({"trainer-1.0/setup.py": b"", "trainer-1.0/trainer/main.py": b""})
 
     with pytest.raises(InvalidJob) as caught:
-        house.service.plan(request)
+        platform.service.plan(request)
 
     assert caught.value.faults == (
         (
@@ -291,42 +291,42 @@ GRAPH = b"import tensorflow as tf\nsess = tf.Session()\n"
 EAGER = b"import tensorflow as tf\n@tf.function\ndef f(): pass\n"
 
 
-def environment(house, request):
-    return house.service.plan(request).tasks[0].command.env
+def environment(platform, request):
+    return platform.service.plan(request).tasks[0].command.env
 
 
-def test_code_for_tensorflow_1_sees_it_with_note(house, request_of):
-    house.put("obs://bucket/code/train.py", GRAPH)
+def test_code_for_tensorflow_1_sees_it_with_note(platform, request_of):
+    platform.put("obs://bucket/code/train.py", GRAPH)
 
-    planned = house.service.plan(request_of)
+    planned = platform.service.plan(request_of)
 
     assert planned.job.spec.tensorflow == "1.15.5"
     assert planned.job.notes == ("tensorflow: 1.15.5: train.py:2 uses tf.Session.",)
     assert planned.tasks[0].command.env["DANLU_TENSORFLOW"] == "1.15.5"
 
 
-def test_code_for_tensorflow_2_sees_that(house, request_of):
-    house.put("obs://bucket/code/train.py", EAGER)
+def test_code_for_tensorflow_2_sees_that(platform, request_of):
+    platform.put("obs://bucket/code/train.py", EAGER)
 
-    planned = house.service.plan(request_of)
+    planned = platform.service.plan(request_of)
 
     assert planned.tasks[0].command.env["DANLU_TENSORFLOW"] == "2.15.0"
     assert planned.job.notes[0].startswith("tensorflow: 2.15.0: train.py:2 uses tf.function.")
 
 
-def test_code_of_keras_alone_sees_tensorflow_2_with_keras_2(house, request_of):
-    house.put("obs://bucket/code/train.py", b"from tensorflow.keras.models import Sequential\n")
+def test_code_of_keras_alone_sees_tensorflow_2_with_keras_2(platform, request_of):
+    platform.put("obs://bucket/code/train.py", b"from tensorflow.keras.models import Sequential\n")
 
-    planned = house.service.plan(request_of)
+    planned = platform.service.plan(request_of)
 
     assert planned.job.spec.tensorflow == "2.15.0"
     assert "train.py:1 imports tf.keras.models.Sequential" in planned.job.notes[0]
 
 
-def test_the_package_keras_sees_tensorflow_1(house, request_of):
-    house.put("obs://bucket/code/train.py", b"from keras.models import Sequential\n")
+def test_the_package_keras_sees_tensorflow_1(platform, request_of):
+    platform.put("obs://bucket/code/train.py", b"from keras.models import Sequential\n")
 
-    planned = house.service.plan(request_of)
+    planned = platform.service.plan(request_of)
 
     assert planned.job.spec.tensorflow == "1.15.5"
     assert "imports keras.models.Sequential, which ran on TensorFlow 1" in planned.job.notes[0]
@@ -343,17 +343,17 @@ def test_the_package_keras_sees_tensorflow_1(house, request_of):
         (GRAPH + b"tf.function(print)\n", True),
     ],
 )
-def test_option_for_version_is_named_for_guess(house, request_of, code, guessed):
-    house.put("obs://bucket/code/train.py", code)
+def test_option_for_version_is_named_for_guess(platform, request_of, code, guessed):
+    platform.put("obs://bucket/code/train.py", code)
 
-    note = house.service.plan(request_of).job.notes[0]
+    note = platform.service.plan(request_of).job.notes[0]
 
     assert note.startswith("tensorflow: ")
     assert note.endswith(". Set --framework-version to change this.") is guessed
 
 
-def test_code_without_tensorflow_is_left_alone(house, request_of):
-    planned = house.service.plan(request_of)
+def test_code_without_tensorflow_is_left_alone(platform, request_of):
+    planned = platform.service.plan(request_of)
 
     assert planned.job.spec.tensorflow == ""
     assert planned.job.notes == ()
@@ -363,34 +363,36 @@ def test_code_without_tensorflow_is_left_alone(house, request_of):
 @pytest.mark.parametrize(
     ("asked", "seen"), [("1.14", "1.14.0"), ("1.14.0", "1.14.0"), ("2.16.1", "2.16.1")]
 )
-def test_version_user_names_wins_over_code_and_service(house, request_of, dls, asked, seen):
-    house.put("obs://bucket/code/train.py", EAGER)
+def test_version_user_names_wins_over_code_and_service(platform, request_of, dls, asked, seen):
+    platform.put("obs://bucket/code/train.py", EAGER)
 
     for request in (request_of, dls):
-        planned = house.service.plan({**request, "framework_version": asked})
+        planned = platform.service.plan({**request, "framework_version": asked})
 
         assert planned.tasks[0].command.env["DANLU_TENSORFLOW"] == seen
         assert not any(note.startswith("tensorflow") for note in planned.job.notes)
 
 
-def test_a_user_may_have_tensorflow_left_alone(house, request_of):
-    house.put("obs://bucket/code/train.py", GRAPH)
+def test_a_user_may_have_tensorflow_left_alone(platform, request_of):
+    platform.put("obs://bucket/code/train.py", GRAPH)
 
-    assert "DANLU_TENSORFLOW" not in environment(house, {**request_of, "framework_version": "none"})
+    assert "DANLU_TENSORFLOW" not in environment(
+        platform, {**request_of, "framework_version": "none"}
+    )
 
 
-def test_services_that_had_tensorflow_1_only_need_no_look(house, dls, kdl):
-    house.put("s3://bucket/old/train.py", EAGER)
+def test_services_that_had_tensorflow_1_only_need_no_look(platform, dls, kdl):
+    platform.put("s3://bucket/old/train.py", EAGER)
 
-    planned = house.service.plan({**dls, "urls": "none"})
+    planned = platform.service.plan({**dls, "urls": "none"})
 
     assert planned.job.spec.tensorflow == "1.15.5"
     assert planned.job.notes == ("tensorflow: 1.15.5: every job of dls has TensorFlow 1.",)
     request = kdl({"trainer/task.py": b"print(1)"})
-    assert environment(house, request)["DANLU_TENSORFLOW"] == "1.15.5"
+    assert environment(platform, request)["DANLU_TENSORFLOW"] == "1.15.5"
 
 
-def test_a_source_distribution_is_followed_from_its_module(house, kdl):
+def test_a_source_distribution_is_followed_from_its_module(platform, kdl):
     files = {
         "t-1.0/setup.py": b"",
         "t-1.0/trainer/task.py": b"from trainer import net",
@@ -398,59 +400,59 @@ def test_a_source_distribution_is_followed_from_its_module(house, kdl):
     }
     request = {**kdl(files), "framework_version": "auto"}
 
-    planned = house.service.plan(request)
+    planned = platform.service.plan(request)
 
     assert planned.tasks[0].command.env["DANLU_CODE"] == "/home/kdl/job"
     assert planned.job.notes[0].startswith("tensorflow: 1.15.5: every job of kdl")
 
 
-def test_runtime_gets_paths_of_user_files(house, request_of):
+def test_runtime_gets_paths_of_user_files(platform, request_of):
     code = "/home/ma-user/modelarts/user-job-dir/code"
 
-    assert environment(house, request_of)["DANLU_CODE"] == code
+    assert environment(platform, request_of)["DANLU_CODE"] == code
 
 
-def test_runtime_gets_paths_of_inputs(house, request_of):
-    house.put("obs://bucket/data/mnist.npz", b"")
+def test_runtime_gets_paths_of_inputs(platform, request_of):
+    platform.put("obs://bucket/data/mnist.npz", b"")
     request = {**request_of, "data_url": "obs://bucket/data"}
     inputs = "/home/ma-user/modelarts/inputs/data_url_0"
 
-    assert environment(house, request)["DANLU_INPUTS"] == inputs
+    assert environment(platform, request)["DANLU_INPUTS"] == inputs
 
 
-def test_training_may_be_cut_short(house, dls):
-    planned = house.service.plan({**dls, "max_steps": 3})
+def test_training_may_be_cut_short(platform, dls):
+    planned = platform.service.plan({**dls, "max_steps": 3})
 
     assert planned.tasks[0].command.env["DANLU_MAX_STEPS"] == "3"
     assert planned.job.notes[-1] == "max_steps: training ends after 3 steps."
 
 
-def test_cut_in_tensorflow_2_reports_what_it_cannot_end(house, request_of):
-    house.put("obs://bucket/code/train.py", EAGER)
+def test_cut_in_tensorflow_2_reports_what_it_cannot_end(platform, request_of):
+    platform.put("obs://bucket/code/train.py", EAGER)
 
-    notes = house.service.plan({**request_of, "max_steps": 1}).job.notes
+    notes = platform.service.plan({**request_of, "max_steps": 1}).job.notes
 
     assert notes[-1].startswith("max_steps: training ends after 1 step: fit and train_on_batch")
     assert "If the training cannot be ended, the log" in notes[-1]
 
 
-def test_cut_without_effect_is_reported(house, request_of):
+def test_cut_without_effect_is_reported(platform, request_of):
     request = {**request_of, "framework_version": "none"}
     why = "A step limit ends training loops of TensorFlow, and this script has no TensorFlow."
 
-    planned = house.service.plan({**request, "max_steps": 1})
-    rehearsed = house.service.plan({**request, "rehearse": True})
+    planned = platform.service.plan({**request, "max_steps": 1})
+    rehearsed = platform.service.plan({**request, "rehearse": True})
 
     assert planned.job.notes[-1] == f"max_steps: no effect here. {why}"
     assert job_view(planned.job)["shortened"] is None
     assert f"max_steps: the rehearsal runs to the end of the script. {why}" in rehearsed.job.notes
 
 
-def test_version_that_is_none_is_reported_with_all_other_faults(house, request_of):
+def test_version_that_is_none_is_reported_with_all_other_faults(platform, request_of):
     wrong = {"framework_version": "PyTorch-1.0", "max_steps": -1}
 
     with pytest.raises(InvalidJob) as caught:
-        house.service.plan({**request_of, **wrong})
+        platform.service.plan({**request_of, **wrong})
 
     assert dict(caught.value.faults) == {
         "framework_version": "must be a version of TensorFlow in quotes such as '1.14', or 'none', "
@@ -459,10 +461,10 @@ def test_version_that_is_none_is_reported_with_all_other_faults(house, request_o
     }
 
 
-def test_job_that_is_run_again_keeps_its_version(house, request_of):
-    first = house.service.submit({**request_of, "framework_version": "1.12", "max_steps": 5})
+def test_job_that_is_run_again_keeps_its_version(platform, request_of):
+    first = platform.service.submit({**request_of, "framework_version": "1.12", "max_steps": 5})
 
-    again = house.service.rerun(first.name, {})
+    again = platform.service.rerun(first.name, {})
 
     assert (again.spec.tensorflow, again.spec.max_steps) == ("1.12.0", 5)
 
@@ -474,10 +476,10 @@ def test_job_that_is_run_again_keeps_its_version(house, request_of):
         ("modelarts", "code: the directory has 11.0 MB; "),
     ],
 )
-def test_data_in_the_code_directory_is_noted(house, dls, dialect, beginning):
-    house.put("s3://bucket/old/samples.bin", bytes(11_000_000))
+def test_data_in_the_code_directory_is_noted(platform, dls, dialect, beginning):
+    platform.put("s3://bucket/old/samples.bin", bytes(11_000_000))
 
-    notes = house.service.plan({**dls, "dialect": dialect}).job.notes
+    notes = platform.service.plan({**dls, "dialect": dialect}).job.notes
 
     assert notes[-1] == (
         f"{beginning}its largest file is samples.bin (11.0 MB). "
@@ -485,16 +487,16 @@ def test_data_in_the_code_directory_is_noted(house, dls, dialect, beginning):
     )
 
 
-def test_data_in_a_code_archive_is_noted(house, dls):
+def test_data_in_a_code_archive_is_noted(platform, dls):
     files = {"train.py": COPIES, "samples.bin": bytes(11_000_000)}
-    house.put("s3://bucket/code.tar.gz", archive(files))
+    platform.put("s3://bucket/code.tar.gz", archive(files))
 
-    notes = house.service.plan({**dls, "code": "s3://bucket/code.tar.gz"}).job.notes
+    notes = platform.service.plan({**dls, "code": "s3://bucket/code.tar.gz"}).job.notes
 
     assert "its largest file is samples.bin (11.0 MB)" in notes[-1]
 
 
-def test_a_small_code_directory_has_no_note(house, dls):
-    house.put("s3://bucket/old/samples.bin", bytes(9 << 20))
+def test_a_small_code_directory_has_no_note(platform, dls):
+    platform.put("s3://bucket/old/samples.bin", bytes(9 << 20))
 
-    assert not any(note.startswith("code:") for note in house.service.plan(dls).job.notes)
+    assert not any(note.startswith("code:") for note in platform.service.plan(dls).job.notes)

@@ -24,13 +24,13 @@ KeyError: 'x'
 
 
 @pytest.fixture
-def ended(house, request_of):
+def ended(platform, request_of):
     def end(reason, failure=None):
-        job = house.service.submit({**request_of, "name": "mnist", "retries": 0})
-        house.tick()
-        house.executor.end(job.id, 1, "worker-0", reason=reason, failure=failure)
-        house.tick()
-        return house.service.get(job.id)
+        job = platform.service.submit({**request_of, "name": "mnist", "retries": 0})
+        platform.tick()
+        platform.executor.end(job.id, 1, "worker-0", reason=reason, failure=failure)
+        platform.tick()
+        return platform.service.get(job.id)
 
     return end
 
@@ -123,17 +123,17 @@ def test_cause_names_the_process_limit(ended, failure, en):
     assert cause.next.startswith("danlu logs")
 
 
-def test_success_reports_where_the_outputs_are(house, request_of):
-    job = house.service.submit({**request_of, "train_url": "obs://bucket/out"})
-    house.tick()
-    house.executor.end(job.id, 1, "worker-0")
-    house.tick()
+def test_success_reports_where_the_outputs_are(platform, request_of):
+    job = platform.service.submit({**request_of, "train_url": "obs://bucket/out"})
+    platform.tick()
+    platform.executor.end(job.id, 1, "worker-0")
+    platform.tick()
 
-    assert explain(house.service.get(job.id)).next == "danlu store ls -r obs://bucket/out"
+    assert explain(platform.service.get(job.id)).next == "danlu store ls -r obs://bucket/out"
 
 
-def test_a_living_job_has_no_cause(house, request_of):
-    assert explain(house.service.submit(request_of)) is None
+def test_a_living_job_has_no_cause(platform, request_of):
+    assert explain(platform.service.submit(request_of)) is None
 
 
 def test_a_message_of_many_lines_becomes_one(ended):
@@ -143,14 +143,14 @@ def test_a_message_of_many_lines_becomes_one(ended):
     assert len(cause.en) < 400
 
 
-def test_job_stopped_by_its_user_is_no_failure(house, request_of):
-    job = house.service.submit(request_of)
-    house.tick()
-    house.service.stop(job.id)
-    house.tick()
+def test_job_stopped_by_its_user_is_no_failure(platform, request_of):
+    job = platform.service.submit(request_of)
+    platform.tick()
+    platform.service.stop(job.id)
+    platform.tick()
 
-    assert house.service.get(job.id).state is JobState.STOPPED
-    assert explain(house.service.get(job.id)).code == "stopped_by_user"
+    assert platform.service.get(job.id).state is JobState.STOPPED
+    assert explain(platform.service.get(job.id)).code == "stopped_by_user"
 
 
 def test_the_line_of_argparse_is_the_cause(ended):

@@ -14,96 +14,96 @@ DAY = 24 * 3600.0
 
 
 @pytest.fixture
-def replaced(house, request_of):
+def replaced(platform, request_of):
     """A job that has replaced a model, and has not ended yet."""
-    house.put(f"{OUT}/model", b"old")
-    job = house.service.submit({**request_of, "train_url": OUT, "retries": 0})
-    house.tick()
-    writes(house, job, b"new")
+    platform.put(f"{OUT}/model", b"old")
+    job = platform.service.submit({**request_of, "train_url": OUT, "retries": 0})
+    platform.tick()
+    writes(platform, job, b"new")
     return job
 
 
-def writes(house, job, data):
-    start = record_start(house.stores.at(OUT), job.id)
-    house.stores.keep(job.id, {OUT: start})
-    house.put(f"{OUT}/model", data)
-    house.stores.keep(job.id, {})
+def writes(platform, job, data):
+    start = record_start(platform.stores.at(OUT), job.id)
+    platform.stores.keep(job.id, {OUT: start})
+    platform.put(f"{OUT}/model", data)
+    platform.stores.keep(job.id, {})
 
 
-def ends(house, job):
-    house.executor.end(job.id, 1, "worker-0", reason=Reason.DONE)
-    house.tick()
+def ends(platform, job):
+    platform.executor.end(job.id, 1, "worker-0", reason=Reason.DONE)
+    platform.tick()
 
 
-def model(house):
-    return house.stores.at(OUT).storage.read("out/model")
+def model(platform):
+    return platform.stores.at(OUT).storage.read("out/model")
 
 
-def test_what_an_ended_job_replaced_comes_back(house, replaced):
-    ends(house, replaced)
+def test_what_an_ended_job_replaced_comes_back(platform, replaced):
+    ends(platform, replaced)
 
-    dry = house.service.restore(replaced.name, dry=True)
-    assert model(house) == b"new"
-    done = house.service.restore(replaced.name)
+    dry = platform.service.restore(replaced.name, dry=True)
+    assert model(platform) == b"new"
+    done = platform.service.restore(replaced.name)
 
     assert [list(each.restored) for each in dry.outputs] == [["model"]]
     assert [(each.uri, list(each.restored)) for each in done.outputs] == [(OUT, ["model"])]
-    assert model(house) == b"old"
+    assert model(platform) == b"old"
 
 
-def test_one_place_is_restored_once(house, request_of):
+def test_one_place_is_restored_once(platform, request_of):
     """The output ends with a slash, the argument that names it too does not."""
     parameters = {"also": "s3://bucket/out"}
     request = {**request_of, "train_url": f"{OUT}/", "parameters": parameters}
-    job = house.service.submit({**request, "retries": 0})
-    house.tick()
-    ends(house, job)
+    job = platform.service.submit({**request, "retries": 0})
+    platform.tick()
+    ends(platform, job)
 
-    assert [each.uri for each in house.service.restore(job.name).outputs] == [f"{OUT}/"]
+    assert [each.uri for each in platform.service.restore(job.name).outputs] == [f"{OUT}/"]
 
 
-def test_job_that_has_not_ended_may_replace_more(house, replaced):
+def test_job_that_has_not_ended_may_replace_more(platform, replaced):
     with pytest.raises(Conflict, match="may replace more"):
-        house.service.restore(replaced.id)
+        platform.service.restore(replaced.id)
 
 
-def test_nothing_is_restored_under_hands_of_another_job(house, replaced, request_of):
-    ends(house, replaced)
-    house.service.submit({**request_of, "train_url": OUT, "name": "second"})
+def test_nothing_is_restored_under_hands_of_another_job(platform, replaced, request_of):
+    ends(platform, replaced)
+    platform.service.submit({**request_of, "train_url": OUT, "name": "second"})
 
     with pytest.raises(Conflict, match="second"):
-        house.service.restore(replaced.id)
+        platform.service.restore(replaced.id)
 
 
-def test_a_job_that_replaced_nothing_restores_nothing(house, request_of):
-    job = house.service.submit({**request_of, "train_url": OUT, "retries": 0})
-    house.tick()
-    ends(house, job)
+def test_a_job_that_replaced_nothing_restores_nothing(platform, request_of):
+    job = platform.service.submit({**request_of, "train_url": OUT, "retries": 0})
+    platform.tick()
+    ends(platform, job)
 
-    (output,) = house.service.restore(job.id).outputs
+    (output,) = platform.service.restore(job.id).outputs
 
     assert (output.uri, list(output.restored), output.kept_as) == (OUT, [], "")
 
 
-def test_copies_of_ended_jobs_go_when_their_days_are_over(house, replaced):
-    ends(house, replaced)
-    location = house.stores.at(OUT)
+def test_copies_of_ended_jobs_go_when_their_days_are_over(platform, replaced):
+    ends(platform, replaced)
+    location = platform.stores.at(OUT)
     made = max(entry.modified for entry in location.storage.list("out/.danlu/")) / 1e9
-    ended = house.service.get(replaced.id).ended
-    job = house.records.get(replaced.id)
+    ended = platform.service.get(replaced.id).ended
+    job = platform.records.get(replaced.id)
     # The clock of the platform is the test's; that of the files is the machine's.
     shift = made - ended
     moved = [
         type(each)(each.state, each.at + shift, each.attempt, each.reason) for each in job.history
     ]
-    house.records.save(type(job)(**{**vars(job), "history": tuple(moved)}))
+    platform.records.save(type(job)(**{**vars(job), "history": tuple(moved)}))
 
-    drop_old(house.records, house.settings, made + 29 * DAY)
+    drop_old(platform.records, platform.settings, made + 29 * DAY)
     assert [each.id for each in list_previous(location)] == [replaced.id]
 
-    drop_old(house.records, house.settings, made + 31 * DAY)
+    drop_old(platform.records, platform.settings, made + 31 * DAY)
     assert list_previous(location) == []
-    assert model(house) == b"new"
+    assert model(platform) == b"new"
 
 
 def test_folders_named_by_arguments_are_found():

@@ -41,12 +41,12 @@ REQUEST = {
 }
 
 
-def create(house, name="mnist", **changes):
-    return house.service.definitions.create_algorithm(name, {**MNIST, **changes})
+def create(platform, name="mnist", **changes):
+    return platform.service.definitions.create_algorithm(name, {**MNIST, **changes})
 
 
-def register(house, name="digits", uri="obs://bucket/data", **more):
-    return house.service.definitions.create_dataset(name, {"uri": uri, **more})
+def register(platform, name="digits", uri="obs://bucket/data", **more):
+    return platform.service.definitions.create_dataset(name, {"uri": uri, **more})
 
 
 def faults(act, *args):
@@ -55,11 +55,11 @@ def faults(act, *args):
     return dict(caught.value.faults)
 
 
-def test_an_algorithm_is_kept_in_versions(house):
-    first = create(house)
-    second = create(house, description="better")
+def test_an_algorithm_is_kept_in_versions(platform):
+    first = create(platform)
+    second = create(platform, description="better")
 
-    definitions = house.service.definitions
+    definitions = platform.service.definitions
     assert (first.version, second.version) == (1, 2)
     assert definitions.algorithm("mnist") == second
     assert definitions.algorithm("mnist", 1) == first
@@ -67,14 +67,14 @@ def test_an_algorithm_is_kept_in_versions(house):
     assert definitions.versions(ALGORITHM, "mnist") == [2, 1]
 
 
-def test_the_same_algorithm_again_is_the_same_version(house):
-    assert create(house) == create(house)
+def test_the_same_algorithm_again_is_the_same_version(platform):
+    assert create(platform) == create(platform)
 
 
-def test_all_faults_of_algorithm_are_reported_at_once(house):
+def test_all_faults_of_algorithm_are_reported_at_once(platform):
     reported = faults(
         lambda: create(
-            house,
+            platform,
             name="a b",
             boot_file="tarin.py",
             descripton="x",
@@ -126,49 +126,49 @@ def test_all_faults_of_algorithm_are_reported_at_once(house):
     }
     assert reported["descripton"] == "is not a field. Did you mean 'description'?"
     assert reported["outputs[0].name"] == "'x' is already the name of inputs[1]."
-    assert house.service.definitions.algorithms() == []
+    assert platform.service.definitions.algorithms() == []
 
 
 @pytest.mark.parametrize("field", ["inputs", "outputs", "parameters"])
 @pytest.mark.parametrize("value", [3, "x", [3], {"a": 1}])
-def test_a_list_of_tables_must_be_one(house, field, value):
-    assert set(faults(lambda: create(house, **{field: value}))) == {field}
+def test_a_list_of_tables_must_be_one(platform, field, value):
+    assert set(faults(lambda: create(platform, **{field: value}))) == {field}
 
 
-def test_code_that_is_not_there_is_reported(house):
-    reported = faults(lambda: create(house, code="obs://bucket/nothing"))
+def test_code_that_is_not_there_is_reported(platform):
+    reported = faults(lambda: create(platform, code="obs://bucket/nothing"))
 
     assert reported == {"code": "there is nothing at 'obs://bucket/nothing'."}
 
 
-def test_job_made_from_algorithm_is_filled_in(house):
-    create(house, flavor="modelarts.vm.cpu.2u")
+def test_job_made_from_algorithm_is_filled_in(platform):
+    create(platform, flavor="modelarts.vm.cpu.2u")
 
-    job = house.service.submit(REQUEST)
+    job = platform.service.submit(REQUEST)
 
     assert job.spec.dialect == "modelarts"
     assert (job.spec.code, job.spec.entry) == ("obs://bucket/code", "train.py")
     assert job.spec.params == (("steps", "100"), ("lr", "1e-3"), ("optimizer", "sgd"))
     assert job.spec.resources.flavor == "modelarts.vm.cpu.2u"
-    assert job.algorithm == house.service.definitions.algorithm("mnist")
+    assert job.algorithm == platform.service.definitions.algorithm("mnist")
     assert job.request == REQUEST
 
 
-def test_a_version_can_be_asked_for(house):
-    create(house)
-    create(house, parameters=[])
+def test_a_version_can_be_asked_for(platform):
+    create(platform)
+    create(platform, parameters=[])
 
-    job = house.service.submit({**REQUEST, "algorithm": "mnist:1"})
+    job = platform.service.submit({**REQUEST, "algorithm": "mnist:1"})
 
     assert job.algorithm.version == 1
     assert dict(job.spec.params)["steps"] == "100"
 
 
-def test_what_a_job_gives_wins_over_defaults(house):
-    create(house, flavor="modelarts.vm.cpu.8u")
+def test_what_a_job_gives_wins_over_defaults(platform):
+    create(platform, flavor="modelarts.vm.cpu.8u")
     given = {"optimizer": "adam", "lr": 0.5, "extra": True, "note": ""}
 
-    job = house.service.submit({**REQUEST, "parameters": given, "flavor": "modelarts.vm.cpu.2u"})
+    job = platform.service.submit({**REQUEST, "parameters": given, "flavor": "modelarts.vm.cpu.2u"})
 
     assert job.spec.params == (
         ("steps", "100"), ("lr", "0.5"), ("optimizer", "adam"), ("note", ""), ("extra", "true"),
@@ -176,8 +176,8 @@ def test_what_a_job_gives_wins_over_defaults(house):
     assert job.spec.resources.flavor == "modelarts.vm.cpu.2u"
 
 
-def test_every_constraint_is_checked_with_other_faults_of_request(house):
-    create(house, parameters_customization=False)
+def test_every_constraint_is_checked_with_other_faults_of_request(platform):
+    create(platform, parameters_customization=False)
     request = {
         "algorithm": "mnist",
         "boot_file": "other.py",
@@ -188,7 +188,7 @@ def test_every_constraint_is_checked_with_other_faults_of_request(house):
         "nodess": 2,
     }
 
-    reported = faults(house.service.submit, request)
+    reported = faults(platform.service.submit, request)
 
     title = "algorithm 'mnist:1'"
     assert reported == {
@@ -205,10 +205,10 @@ def test_every_constraint_is_checked_with_other_faults_of_request(house):
     }
 
 
-def test_fixed_parameter_may_be_given_as_it_is(house):
-    create(house)
+def test_fixed_parameter_may_be_given_as_it_is(platform):
+    create(platform)
 
-    job = house.service.submit({**REQUEST, "parameters": {"optimizer": "sgd", "steps": 100}})
+    job = platform.service.submit({**REQUEST, "parameters": {"optimizer": "sgd", "steps": 100}})
 
     assert dict(job.spec.params)["steps"] == "100"
 
@@ -222,113 +222,115 @@ def test_fixed_parameter_may_be_given_as_it_is(house):
         (3, "must be NAME or NAME:VERSION, got 3."),
     ],
 )
-def test_algorithm_that_is_not_there_is_only_fault(house, asked, sentence):
-    create(house)
+def test_algorithm_that_is_not_there_is_only_fault(platform, asked, sentence):
+    create(platform)
 
-    assert faults(house.service.submit, {**REQUEST, "algorithm": asked}) == {"algorithm": sentence}
+    assert faults(platform.service.submit, {**REQUEST, "algorithm": asked}) == {
+        "algorithm": sentence
+    }
 
 
-def test_a_misspelt_algorithm_is_offered_the_field(house):
-    reported = faults(house.service.submit, {"algoritm": "mnist"})
+def test_a_misspelt_algorithm_is_offered_the_field(platform):
+    reported = faults(platform.service.submit, {"algoritm": "mnist"})
 
     assert reported["algoritm"] == "is not a field. Did you mean 'algorithm'?"
 
 
-def test_algorithm_of_one_service_is_not_for_another(house):
-    create(house)
+def test_algorithm_of_one_service_is_not_for_another(platform):
+    create(platform)
 
-    assert "dialect" in faults(house.service.submit, {**REQUEST, "dialect": "dls"})
+    assert "dialect" in faults(platform.service.submit, {**REQUEST, "dialect": "dls"})
 
 
 @pytest.mark.parametrize("parameters", [3, [], {"optimizer": []}, {"optimizer": None}])
-def test_parameters_that_are_none_are_reported_once(house, parameters):
-    create(house)
+def test_parameters_that_are_none_are_reported_once(platform, parameters):
+    create(platform)
 
-    reported = faults(house.service.submit, {**REQUEST, "parameters": parameters})
+    reported = faults(platform.service.submit, {**REQUEST, "parameters": parameters})
 
     assert len(reported) == 1
 
 
-def test_an_algorithm_without_channels_takes_any(house):
-    create(house, inputs=[], outputs=[])
+def test_an_algorithm_without_channels_takes_any(platform):
+    create(platform, inputs=[], outputs=[])
 
-    job = house.service.submit({**REQUEST, "inputs": {"more": "obs://bucket/data"}})
+    job = platform.service.submit({**REQUEST, "inputs": {"more": "obs://bucket/data"}})
 
     assert set(job.spec.inputs) == {"data_url", "more"}
 
 
-def test_a_channel_can_be_declared_for_the_environment(house):
-    create(house, inputs=[{"name": "data_url", "access_method": "env"}])
+def test_a_channel_can_be_declared_for_the_environment(platform):
+    create(platform, inputs=[{"name": "data_url", "access_method": "env"}])
 
-    (task,) = house.service.plan(REQUEST).tasks
+    (task,) = platform.service.plan(REQUEST).tasks
 
     assert task.command.env["data_url"].endswith("/inputs/data_url_0/")
     assert not any(word.startswith("--data_url") for word in task.command.args)
 
 
-def test_job_keeps_its_copy_when_algorithm_is_gone(house):
-    create(house)
-    job = house.service.submit(REQUEST)
-    house.service.definitions.remove(ALGORITHM, "mnist")
+def test_job_keeps_its_copy_when_algorithm_is_gone(platform):
+    create(platform)
+    job = platform.service.submit(REQUEST)
+    platform.service.definitions.remove(ALGORITHM, "mnist")
 
-    again = house.service.rerun(job.id, {"lr": "0.5"})
+    again = platform.service.rerun(job.id, {"lr": "0.5"})
 
     assert again.algorithm == job.algorithm
     assert dict(again.spec.params)["lr"] == "0.5"
     assert again.parent == job.id
-    reported = faults(house.service.rerun, job.id, {"steps": "5"})
+    reported = faults(platform.service.rerun, job.id, {"steps": "5"})
     assert "fixed at '100'" in reported["parameters.steps"]
 
 
-def test_a_rerun_means_the_version_its_job_used(house):
-    create(house)
-    job = house.service.submit(REQUEST)
-    create(house, parameters=[])
+def test_a_rerun_means_the_version_its_job_used(platform):
+    create(platform)
+    job = platform.service.submit(REQUEST)
+    create(platform, parameters=[])
 
-    assert house.service.rerun(job.id, {}).algorithm.version == 1
+    assert platform.service.rerun(job.id, {}).algorithm.version == 1
 
 
-def test_a_removed_algorithm_is_not_found(house):
-    create(house)
-    house.service.definitions.remove(ALGORITHM, "mnist", 1)
+def test_a_removed_algorithm_is_not_found(platform):
+    create(platform)
+    platform.service.definitions.remove(ALGORITHM, "mnist", 1)
 
     with pytest.raises(NotFound):
-        house.service.definitions.algorithm("mnist")
+        platform.service.definitions.algorithm("mnist")
 
 
-def test_a_data_set_knows_what_lay_there(house):
-    house.put("obs://bucket/data/b.csv", b"yy")
+def test_a_data_set_knows_what_lay_there(platform):
+    platform.put("obs://bucket/data/b.csv", b"yy")
 
-    dataset = register(house, description="digits of 2019")
+    dataset = register(platform, description="digits of 2019")
 
     assert (dataset.version, dataset.uri) == (1, "obs://bucket/data")
     assert (dataset.contents.files, dataset.contents.size) == (2, 3)
-    assert house.service.definitions.datasets() == [dataset]
+    assert platform.service.definitions.datasets() == [dataset]
 
 
-def test_unchanged_data_set_keeps_its_version(house):
-    first = register(house)
-    assert register(house) == first
+def test_unchanged_data_set_keeps_its_version(platform):
+    first = register(platform)
+    assert register(platform) == first
 
-    house.put("obs://bucket/data/b.csv")
+    platform.put("obs://bucket/data/b.csv")
 
-    assert register(house).version == 2
-    assert house.service.definitions.versions(DATASET, "digits") == [2, 1]
+    assert register(platform).version == 2
+    assert platform.service.definitions.versions(DATASET, "digits") == [2, 1]
 
 
-def test_all_faults_of_data_set_are_reported_at_once(house):
-    reported = faults(lambda: register(house, "a b", "obs://bucket/nothing", sise=3))
+def test_all_faults_of_data_set_are_reported_at_once(platform):
+    reported = faults(lambda: register(platform, "a b", "obs://bucket/nothing", sise=3))
 
     assert set(reported) == {"name", "uri", "sise"}
-    assert faults(lambda: register(house, uri="nothing"))["uri"] == "'nothing' is not a URI."
-    assert "uri" in faults(lambda: register(house, uri=3))
+    assert faults(lambda: register(platform, uri="nothing"))["uri"] == "'nothing' is not a URI."
+    assert "uri" in faults(lambda: register(platform, uri=3))
 
 
 @pytest.mark.parametrize("asked", ["dataset://digits", "dataset://digits:1"])
-def test_data_set_as_input_is_place_it_points_at(house, request_of, asked):
-    dataset = register(house)
+def test_data_set_as_input_is_place_it_points_at(platform, request_of, asked):
+    dataset = register(platform)
 
-    job = house.service.submit(
+    job = platform.service.submit(
         {**request_of, "data_url": asked, "inputs": {"more": "dataset://digits"}}
     )
 
@@ -348,20 +350,20 @@ def test_data_set_as_input_is_place_it_points_at(house, request_of, asked):
     ],
     ids=str,
 )
-def test_every_service_reads_data_sets(house, service, inputs):
-    register(house)
+def test_every_service_reads_data_sets(platform, service, inputs):
+    register(platform)
     named = json.loads(json.dumps(inputs).replace("DATA", "dataset://digits"))
 
-    planned = house.service.plan({"code": "obs://bucket/code", **service, **named})
+    planned = platform.service.plan({"code": "obs://bucket/code", **service, **named})
 
     assert list(planned.job.spec.inputs.values()) == ["obs://bucket/data"]
 
 
-def test_a_data_set_that_has_changed_is_reported(house, request_of):
-    register(house)
-    house.put("obs://bucket/data/b.csv", b"yy")
+def test_a_data_set_that_has_changed_is_reported(platform, request_of):
+    register(platform)
+    platform.put("obs://bucket/data/b.csv", b"yy")
 
-    job = house.service.submit({**request_of, "data_url": "dataset://digits"})
+    job = platform.service.submit({**request_of, "data_url": "dataset://digits"})
 
     assert job.notes == (
         "data_url: data set digits:1 has changed since that version was made "
@@ -369,15 +371,15 @@ def test_a_data_set_that_has_changed_is_reported(house, request_of):
     )
 
 
-def test_missing_data_sets_are_reported_with_other_faults(house, request_of):
-    register(house)
-    house.put("obs://bucket/gone/a.csv")
-    register(house, "gone", "obs://bucket/gone")
-    location = house.stores.at("obs://bucket/gone/a.csv")
+def test_missing_data_sets_are_reported_with_other_faults(platform, request_of):
+    register(platform)
+    platform.put("obs://bucket/gone/a.csv")
+    register(platform, "gone", "obs://bucket/gone")
+    location = platform.stores.at("obs://bucket/gone/a.csv")
     location.storage.delete(location.key)
 
     reported = faults(
-        house.service.submit,
+        platform.service.submit,
         {
             **request_of,
             "boot_file": "tarin.py",
@@ -395,14 +397,14 @@ def test_missing_data_sets_are_reported_with_other_faults(house, request_of):
     assert "boot_file" in reported
 
 
-def test_rerun_reads_data_set_its_job_read(house, request_of):
-    register(house)
-    job = house.service.submit({**request_of, "data_url": "dataset://digits"})
-    house.put("obs://bucket/new/a.csv")
-    register(house, uri="obs://bucket/new")
-    house.service.definitions.remove(DATASET, "digits", 1)
+def test_rerun_reads_data_set_its_job_read(platform, request_of):
+    register(platform)
+    job = platform.service.submit({**request_of, "data_url": "dataset://digits"})
+    platform.put("obs://bucket/new/a.csv")
+    register(platform, uri="obs://bucket/new")
+    platform.service.definitions.remove(DATASET, "digits", 1)
 
-    again = house.service.rerun(job.id, {})
+    again = platform.service.rerun(job.id, {})
 
     assert again.spec.inputs == {"data_url": "obs://bucket/data"}
     assert again.datasets == job.datasets

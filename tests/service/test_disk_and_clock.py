@@ -1,4 +1,4 @@
-"""A disk without room and a clock that jumps are no job's fault: no job ends because of them."""
+"""A full disk and a clock that jumps are no job's fault: no job ends because of them."""
 
 import errno
 from pathlib import Path
@@ -11,91 +11,91 @@ DAY = 24 * 3600.0
 
 
 @pytest.fixture
-def job(house, request_of):
-    return house.service.submit(request_of)
+def job(platform, request_of):
+    return platform.service.submit(request_of)
 
 
-def fail(house, method, number):
+def fail(platform, method, number):
     """Let a method of the executor fail until the returned list is emptied."""
-    works, troubles = getattr(house.executor, method), [number]
+    works, troubles = getattr(platform.executor, method), [number]
 
     def fails(*args, **kwargs):
         if troubles:
             raise OSError(troubles[0], "no")
         return works(*args, **kwargs)
 
-    setattr(house.executor, method, fails)
+    setattr(platform.executor, method, fails)
     return troubles
 
 
 @pytest.mark.parametrize("method", ["reserve", "start", "poll"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EMFILE, errno.EAGAIN])
-def test_job_waits_for_machine_that_has_nothing_left(house, job, method, number):
-    troubles = fail(house, method, number)
+def test_job_waits_for_machine_that_has_nothing_left(platform, job, method, number):
+    troubles = fail(platform, method, number)
     for _ in range(5):
-        house.tick(3600)
-    assert not house.records.get(job.id).state.final
+        platform.tick(3600)
+    assert not platform.records.get(job.id).state.final
 
     troubles.clear()
-    house.tick()
+    platform.tick()
 
-    assert house.service.get(job.id).state is JobState.RUNNING
+    assert platform.service.get(job.id).state is JobState.RUNNING
 
 
-def test_fault_that_does_not_pass_ends_job_that_waits(house, job):
-    fail(house, "reserve", errno.EINVAL)
+def test_fault_that_does_not_pass_ends_job_that_waits(platform, job):
+    fail(platform, "reserve", errno.EINVAL)
 
-    house.tick()
+    platform.tick()
 
-    assert house.service.get(job.id).reason is Reason.PLATFORM_FAILED
+    assert platform.service.get(job.id).reason is Reason.PLATFORM_FAILED
 
 
 @pytest.mark.parametrize("jump", [-DAY, -7200.0, 7200.0, DAY])
-def test_clock_that_jumps_ends_nothing_and_delays_no_retry(house, job, jump):
-    house.tick()
-    house.now += jump
-    house.tick()
-    assert house.service.get(job.id).state is JobState.RUNNING
+def test_clock_that_jumps_ends_nothing_and_delays_no_retry(platform, job, jump):
+    platform.tick()
+    platform.now += jump
+    platform.tick()
+    assert platform.service.get(job.id).state is JobState.RUNNING
 
-    house.executor.lose(job.id, 1, "worker-0")
-    house.tick()
-    assert house.service.get(job.id).state is JobState.QUEUED
-    house.now += jump
-    house.tick(house.settings.retry_delay + 1)
+    platform.executor.lose(job.id, 1, "worker-0")
+    platform.tick()
+    assert platform.service.get(job.id).state is JobState.QUEUED
+    platform.now += jump
+    platform.tick(platform.settings.retry_delay + 1)
 
-    found = house.service.get(job.id)
+    found = platform.service.get(job.id)
     assert (found.state, found.attempt) == (JobState.RUNNING, 2)
 
 
-def test_retry_waits_its_time_where_clock_stands_still(house, job):
-    house.tick()
-    house.executor.lose(job.id, 1, "worker-0")
+def test_retry_waits_its_time_where_clock_stands_still(platform, job):
+    platform.tick()
+    platform.executor.lose(job.id, 1, "worker-0")
 
-    house.tick()
-    house.tick()
+    platform.tick()
+    platform.tick()
 
-    assert house.service.get(job.id).state is JobState.QUEUED
+    assert platform.service.get(job.id).state is JobState.QUEUED
 
 
-def test_cache_is_tidied_after_clock_was_set_back(house):
-    house.tick()
-    left_over = Path(house.settings.cache) / "trees" / ".tmp-digest-of_a_killed_agent"
+def test_cache_is_tidied_after_clock_was_set_back(platform):
+    platform.tick()
+    left_over = Path(platform.settings.cache) / "trees" / ".tmp-digest-of_a_killed_agent"
     left_over.mkdir(parents=True)
-    house.tick()
+    platform.tick()
     assert left_over.exists()  # once an hour is enough
 
-    house.tick(-DAY)
+    platform.tick(-DAY)
 
     assert not left_over.exists()
 
 
 @pytest.mark.parametrize("jump", [-DAY, -7200.0, 7200.0, DAY])
-def test_logs_of_ended_jobs_outlive_clock_that_jumps(house, job, jump):
-    house.tick()
-    house.executor.end(job.id, 1, "worker-0")
-    house.tick()
-    assert house.service.get(job.id).state is JobState.SUCCEEDED
+def test_logs_of_ended_jobs_outlive_clock_that_jumps(platform, job, jump):
+    platform.tick()
+    platform.executor.end(job.id, 1, "worker-0")
+    platform.tick()
+    assert platform.service.get(job.id).state is JobState.SUCCEEDED
 
-    house.tick(jump)
+    platform.tick(jump)
 
-    assert house.executor.removed == []
+    assert platform.executor.removed == []

@@ -62,8 +62,8 @@ def test_instance_types_of_ti_are_known_by_their_names(name, numbers):
     assert FLAVORS[name] == Flavor(cpus, memory * GiB, gpus)
 
 
-def test_job_gets_its_share_with_a_note(house, request_of):
-    job = house.service.submit({**request_of, "flavor": "TI.20XLARGE320.80core320g"})
+def test_job_gets_its_share_with_a_note(platform, request_of):
+    job = platform.service.submit({**request_of, "flavor": "TI.20XLARGE320.80core320g"})
 
     assert job.spec.resources.cpus < 80
     assert any("is larger than this machine" in note for note in job.notes)

@@ -12,61 +12,61 @@ SINCE = 999_000.0
 
 
 @pytest.fixture
-def still(house, request_of):
+def still(platform, request_of):
     """Return a job that runs and of which nothing moves."""
 
     def run():
-        job = house.service.submit({**request_of, "name": "mnist", "retries": 1})
-        house.tick()
-        stands_still(house, job)
+        job = platform.service.submit({**request_of, "name": "mnist", "retries": 1})
+        platform.tick()
+        stands_still(platform, job)
         return job
 
     return run
 
 
-def stands_still(house, job, attempt=1, since=SINCE):
+def stands_still(platform, job, attempt=1, since=SINCE):
     key = (job.id, attempt, "worker-0")
-    known = house.executor.tasks[key]
-    house.executor.tasks[key] = replace(known, progress=Progress(still_since=since))
+    known = platform.executor.tasks[key]
+    platform.executor.tasks[key] = replace(known, progress=Progress(still_since=since))
 
 
-def test_hang_is_only_reported_by_default(house, still):
+def test_hang_is_only_reported_by_default(platform, still):
     job = still()
-    house.tick()
+    platform.tick()
 
-    seen = house.service.get("mnist")
+    seen = platform.service.get("mnist")
     assert seen.state is JobState.RUNNING
     hang = hang_of(seen)
     assert (hang.since, hang.next) == (SINCE, "danlu logs mnist --tail 50")
     assert "danlu stop mnist" in hang.en
     assert "danlu stop mnist" in hang.zh
-    assert [hang_of(seen).since for seen in house.service.page()] == [SINCE]
+    assert [hang_of(seen).since for seen in platform.service.page()] == [SINCE]
 
-    stands_still(house, job, since=None)
-    assert hang_of(house.service.get("mnist")) is None
+    stands_still(platform, job, since=None)
+    assert hang_of(platform.service.get("mnist")) is None
 
 
-def test_another_server_knows_it_too(house, still):
+def test_another_server_knows_it_too(platform, still):
     still()
-    house.assemble()
+    platform.assemble()
 
-    assert hang_of(house.service.get("mnist")).since == SINCE
+    assert hang_of(platform.service.get("mnist")).since == SINCE
 
 
-def test_hung_job_is_retried_and_fails_as_hung(house, still):
-    house.settle(hang="retry", hang_timeout=90.0)
+def test_hung_job_is_retried_and_fails_as_hung(platform, still):
+    platform.settle(hang="retry", hang_timeout=90.0)
     job = still()
-    house.tick()
-    house.tick(house.settings.retry_delay + 1)
-    assert house.service.get("mnist").attempt == 2
-    assert house.service.get("mnist").retried == {"hung": 1}
+    platform.tick()
+    platform.tick(platform.settings.retry_delay + 1)
+    assert platform.service.get("mnist").attempt == 2
+    assert platform.service.get("mnist").retried == {"hung": 1}
 
-    house.tick()
-    stands_still(house, job, attempt=2)
-    house.tick()
-    house.tick()
+    platform.tick()
+    stands_still(platform, job, attempt=2)
+    platform.tick()
+    platform.tick()
 
-    ended = house.service.get("mnist")
+    ended = platform.service.get("mnist")
     assert (ended.state, ended.reason) == (JobState.FAILED, Reason.HUNG)
     cause = explain(ended)
     assert cause.en == "mnist made no progress for 90 s and was stopped (attempts: 2)."
@@ -74,8 +74,8 @@ def test_hung_job_is_retried_and_fails_as_hung(house, still):
     assert hang_of(ended) is None
 
 
-def test_the_time_set_is_in_the_plan(house, still):
-    house.settle(hang_timeout=90.0)
+def test_the_time_set_is_in_the_plan(platform, still):
+    platform.settle(hang_timeout=90.0)
     still()
 
-    assert [task.limits.still for task in house.service.get("mnist").plan] == [90.0]
+    assert [task.limits.still for task in platform.service.get("mnist").plan] == [90.0]

@@ -50,31 +50,31 @@ class Part:
 class World:
     """A user who insists and a machine whose tasks end; the server dies once, and comes back."""
 
-    def __init__(self, house, request, life):
-        self.house, self.request = house, request
-        house.through = life.through
-        house.assemble()
+    def __init__(self, platform, request, life):
+        self.platform, self.request = platform, request
+        platform.through = life.through
+        platform.assemble()
 
     def insist(self, act):
         try:
             return act()
         except Killed:
-            self.house.through = lambda part: part
-            self.house.secrets = SecretFiles(self.house.settings.home / "secrets")
-            self.house.assemble()
-            self.house.supervisor._recovery.after_crash()
+            self.platform.through = lambda part: part
+            self.platform.secrets = SecretFiles(self.platform.settings.home / "secrets")
+            self.platform.assemble()
+            self.platform.supervisor._recovery.after_crash()
             return act()
 
     def submit(self, **more):
         asked, secrets = {**self.request, **more}, {"KEY": "value"}
         self.id = self.insist(
-            lambda: self.house.service.submit(asked, token="once", secrets=secrets)
+            lambda: self.platform.service.submit(asked, token="once", secrets=secrets)
         ).id
 
     def goes_on_until(self, state, attempt=1):
         for _ in range(20):
-            self.insist(lambda: self.house.tick(10))
-            job = self.house.records.get(self.id)
+            self.insist(lambda: self.platform.tick(10))
+            job = self.platform.records.get(self.id)
             if (job.state, job.attempt) == (state, attempt):
                 return
         raise AssertionError(f"{job.state} at attempt {job.attempt}")
@@ -83,23 +83,23 @@ class World:
 def runs(world):
     world.submit()
     world.goes_on_until(JobState.RUNNING)
-    world.house.executor.end(world.id, 1, "worker-0")
+    world.platform.executor.end(world.id, 1, "worker-0")
     world.goes_on_until(JobState.SUCCEEDED)
 
 
 def is_tried_again(world):
     world.submit()
     world.goes_on_until(JobState.RUNNING)
-    world.house.executor.lose(world.id, 1, "worker-0")
+    world.platform.executor.lose(world.id, 1, "worker-0")
     world.goes_on_until(JobState.RUNNING, attempt=2)
-    world.house.executor.end(world.id, 2, "worker-0")
+    world.platform.executor.end(world.id, 2, "worker-0")
     world.goes_on_until(JobState.SUCCEEDED, attempt=2)
 
 
 def fails(world):
     world.submit(nodes=2)
     world.goes_on_until(JobState.RUNNING)
-    world.house.executor.end(world.id, 1, "worker-1", reason=Reason.SCRIPT_FAILED)
+    world.platform.executor.end(world.id, 1, "worker-1", reason=Reason.SCRIPT_FAILED)
     world.goes_on_until(JobState.FAILED)
 
 
@@ -107,14 +107,14 @@ def has_parameter_servers(world):
     world.submit(nodes=2)
     world.goes_on_until(JobState.RUNNING)
     for task in ("worker-0", "worker-1"):
-        world.house.executor.end(world.id, 1, task)
+        world.platform.executor.end(world.id, 1, task)
     world.goes_on_until(JobState.SUCCEEDED)
 
 
 def is_stopped(world):
     world.submit()
     world.goes_on_until(JobState.RUNNING)
-    world.insist(lambda: world.house.service.stop(world.id))
+    world.insist(lambda: world.platform.service.stop(world.id))
     world.goes_on_until(JobState.STOPPED)
 
 
@@ -129,12 +129,12 @@ STARTED = {
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("story", STARTED, ids=lambda story: story.__name__)
-def test_a_job_ends_as_it_would_have(house_in, tmp_path, request_of, story, done):
+def test_a_job_ends_as_it_would_have(platform_in, tmp_path, request_of, story, done):
     def reported(life):
-        house = house_in(tmp_path / str(life.left))
-        house.executor.cpus = 8
-        story(World(house, request_of, life))
-        return summary(house)
+        platform = platform_in(tmp_path / str(life.left))
+        platform.executor.cpus = 8
+        story(World(platform, request_of, life))
+        return summary(platform)
 
     expected = reported(Life(math.inf, done))
     assert expected["started"] == STARTED[story]
@@ -146,35 +146,35 @@ def test_a_job_ends_as_it_would_have(house_in, tmp_path, request_of, story, done
     assert calls > 10
 
 
-def summary(house):
+def summary(platform):
     """Return everything that is left of it, but for its id and the time of day."""
-    (job,) = house.records.page()
+    (job,) = platform.records.page()
     return {
         "states": [(each.state, each.attempt, each.reason) for each in job.history],
         "retried": job.retried,
-        "started": sorted(name.partition("/")[2] for name in house.executor.started),
-        "held": house.executor.held(),
-        "cleared": job.id in house.executor.cleared,
-        "secrets": list((house.settings.home / "secrets").glob("*")),
-        "given": house.executor.secrets.get(job.id),
+        "started": sorted(name.partition("/")[2] for name in platform.executor.started),
+        "held": platform.executor.held(),
+        "cleared": job.id in platform.executor.cleared,
+        "secrets": list((platform.settings.home / "secrets").glob("*")),
+        "given": platform.executor.secrets.get(job.id),
     }
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
-def test_job_that_is_removed_is_gone_with_its_files(house_in, tmp_path, request_of, done):
+def test_job_that_is_removed_is_gone_with_its_files(platform_in, tmp_path, request_of, done):
     for calls in itertools.count(1):
-        house = house_in(tmp_path / str(calls))
-        world = World(house, request_of, Life(math.inf, done))
+        platform = platform_in(tmp_path / str(calls))
+        world = World(platform, request_of, Life(math.inf, done))
         runs(world)
         life = Life(calls, done)
-        house.through = life.through
-        house.assemble()
+        platform.through = life.through
+        platform.assemble()
         try:
-            world.insist(lambda: house.service.remove(world.id))  # noqa: B023
+            world.insist(lambda: platform.service.remove(world.id))  # noqa: B023
         except NotFound:
             assert done  # the first time was enough
-        assert world.id in house.executor.removed
-        assert not house.records.page()
+        assert world.id in platform.executor.removed
+        assert not platform.records.page()
         if life.left:
             break
     assert calls > 2

@@ -18,20 +18,20 @@ DAY = 24 * 3600.0
 
 
 @pytest.fixture(params=[MANY])
-def records(house, tmp_path, request_of, request):
+def records(platform, tmp_path, request_of, request):
     """A database in which many jobs have ended in the last days."""
     path = tmp_path / "danlu.db"
     records = open_records(path)
-    house.records = records
-    house.assemble()
-    first = house.service.submit(request_of)
-    house.tick()
-    house.executor.end(first.id, 1, "worker-0")
-    house.tick()
-    ended = house.records.get(first.id)
+    platform.records = records
+    platform.assemble()
+    first = platform.service.submit(request_of)
+    platform.tick()
+    platform.executor.end(first.id, 1, "worker-0")
+    platform.tick()
+    ended = platform.records.get(first.id)
     assert ended.state is JobState.SUCCEEDED
     copy_many(path, ended, request.param)
-    house.assemble()
+    platform.assemble()
     yield records
     records.close()
 
@@ -63,38 +63,38 @@ def parsed(monkeypatch, records):
     return seen
 
 
-def test_new_server_reads_no_job_that_has_ended(house, records, parsed):
-    house.tick()
+def test_new_server_reads_no_job_that_has_ended(platform, records, parsed):
+    platform.tick()
 
     assert len(parsed) == 0
 
 
-def test_look_at_living_reads_those_that_changed(house, records, parsed, request_of):
-    house.service.submit(request_of)
-    house.tick()
+def test_look_at_living_reads_those_that_changed(platform, records, parsed, request_of):
+    platform.service.submit(request_of)
+    platform.tick()
     parsed.clear()
 
     for _ in range(10):
-        house.tick()
+        platform.tick()
 
     assert len(parsed) <= 1
 
 
-def test_a_page_reads_the_jobs_it_shows(house, records, parsed):
-    page = house.service.page(limit=50)
-    older = house.service.page(limit=50, before=page[-1].id, states=[JobState.SUCCEEDED])
+def test_a_page_reads_the_jobs_it_shows(platform, records, parsed):
+    page = platform.service.page(limit=50)
+    older = platform.service.page(limit=50, before=page[-1].id, states=[JobState.SUCCEEDED])
 
     assert len({job.id for job in (*page, *older)}) == 100
     assert len(parsed) == 100
 
 
-def test_job_is_found_by_its_name_and_read_alone(house, records, parsed):
-    assert house.service.get("job-9999").name == "job-9999"
+def test_job_is_found_by_its_name_and_read_alone(platform, records, parsed):
+    assert platform.service.get("job-9999").name == "job-9999"
 
     assert len(parsed) == 1
 
 
-def test_old_logs_go_though_there_are_many_jobs(house, records, parsed):
-    house.tick(house.settings.log_days * DAY + 3600)
+def test_old_logs_go_though_there_are_many_jobs(platform, records, parsed):
+    platform.tick(platform.settings.log_days * DAY + 3600)
 
-    assert len(house.executor.removed) == MANY + 1
+    assert len(platform.executor.removed) == MANY + 1

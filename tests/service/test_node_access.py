@@ -72,7 +72,7 @@ def test_jobs_of_one_executor_are_not_taken_over_by_another(tmp_path, new_record
     records = new_records()
     check_executor(tmp_path, "ray", records)
     kept = records.add(job, "")
-    check_executor(tmp_path, "local", records)  # a queued job runs wherever there is room
+    check_executor(tmp_path, "local", records)  # a queued job runs wherever capacity is free
 
     records.save(kept.moved(JobState.STARTING, 1.0))
 
@@ -81,17 +81,17 @@ def test_jobs_of_one_executor_are_not_taken_over_by_another(tmp_path, new_record
         check_executor(tmp_path, "ray", records)
 
 
-def test_stores_that_do_not_answer_are_named_at_once(house, monkeypatch):
+def test_stores_that_do_not_answer_are_named_at_once(platform, monkeypatch):
     monkeypatch.setattr(locations, "_ANSWER", 0.2)
     service = SmallS3("bucket")
     service.faults.append(silence)
     with serve(service) as url:
-        house.settle(stores={"s3": endpoint("http://127.0.0.1:1"), "ks3": endpoint(url)})
+        platform.settle(stores={"s3": endpoint("http://127.0.0.1:1"), "ks3": endpoint(url)})
         request = {**REQUEST, "code": "cos://bucket/code", "boot_file": "absent.py"}
-        house.put("cos://bucket/code/train.py", b"print(1)")
+        platform.put("cos://bucket/code/train.py", b"print(1)")
 
         with pytest.raises(InvalidJob) as refused:
-            house.service.submit({**request, "data_url": "ks3://bucket/data"})
+            platform.service.submit({**request, "data_url": "ks3://bucket/data"})
 
     faults = dict(refused.value.faults)
     assert set(faults) == {"boot_file", "data_url", "train_url"}

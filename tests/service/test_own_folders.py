@@ -13,10 +13,10 @@ REQUESTS = {
 
 
 @pytest.mark.parametrize("dialect", REQUESTS)
-def test_name_of_job_is_put_into_its_outputs(house, dialect):
+def test_name_of_job_is_put_into_its_outputs(platform, dialect):
     request = {"dialect": dialect, "code": "obs://bucket/code", **REQUESTS[dialect]}
 
-    jobs = [house.service.submit(request) for _ in range(2)]
+    jobs = [platform.service.submit(request) for _ in range(2)]
 
     for job in jobs:
         (uri,) = job.spec.outputs.values()
@@ -24,19 +24,19 @@ def test_name_of_job_is_put_into_its_outputs(house, dialect):
     assert jobs[0].spec.outputs != jobs[1].spec.outputs
 
 
-def test_preset_model_has_folder_of_its_own_too(house):
-    house.put("obs://bucket/flowers/a/1.jpg")
+def test_preset_model_has_folder_of_its_own_too(platform):
+    platform.put("obs://bucket/flowers/a/1.jpg")
     request = {"dialect": "dls", "preset": "resnet_v1_50", "data_url": "obs://bucket/flowers"}
 
-    job = house.service.submit({**request, "train_url": "obs://bucket/{name}"})
+    job = platform.service.submit({**request, "train_url": "obs://bucket/{name}"})
 
     assert job.spec.outputs == {"train_url": f"obs://bucket/{job.name}"}
 
 
-def test_the_id_and_every_output_are_filled_in(house, request_of):
+def test_the_id_and_every_output_are_filled_in(platform, request_of):
     outputs = {"log": "obs://bucket/{id}/log", "model": "file:///tmp/{name}/{id}"}
 
-    job = house.service.submit({**request_of, "name": "mnist", "outputs": outputs})
+    job = platform.service.submit({**request_of, "name": "mnist", "outputs": outputs})
 
     assert job.spec.outputs == {
         "log": f"obs://bucket/{job.id}/log",
@@ -45,15 +45,15 @@ def test_the_id_and_every_output_are_filled_in(house, request_of):
     assert job.request["outputs"] == outputs  # a rerun has its own folder again
 
 
-def test_a_dry_run_shows_the_folder(house, request_of):
+def test_a_dry_run_shows_the_folder(platform, request_of):
     request = {**request_of, "name": "mnist", "train_url": "obs://bucket/{name}"}
 
-    assert house.service.plan(request).tasks[0].command.push[0].uri == "obs://bucket/mnist"
+    assert platform.service.plan(request).tasks[0].command.push[0].uri == "obs://bucket/mnist"
 
 
-def test_unknown_placeholder_is_refused_with_those_there_are(house, request_of):
+def test_unknown_placeholder_is_refused_with_those_there_are(platform, request_of):
     with pytest.raises(InvalidJob) as caught:
-        house.service.submit({**request_of, "train_url": "obs://bucket/{date}"})
+        platform.service.submit({**request_of, "train_url": "obs://bucket/{date}"})
 
     reported = dict(caught.value.faults)["train_url"]
     assert reported.startswith("there is no placeholder {date} for 'obs://bucket/{date}'; ")
@@ -61,30 +61,32 @@ def test_unknown_placeholder_is_refused_with_those_there_are(house, request_of):
 
 
 @pytest.mark.parametrize("key", ["{}", "{1}", "{a b}", "{name", "a{b/c}"])
-def test_other_braces_are_kept(house, request_of, key):
-    job = house.service.submit({**request_of, "train_url": f"obs://bucket/out/{key}"})
+def test_other_braces_are_kept(platform, request_of, key):
+    job = platform.service.submit({**request_of, "train_url": f"obs://bucket/out/{key}"})
 
     assert job.spec.outputs == {"train_url": f"obs://bucket/out/{key}"}
 
 
-def test_brace_that_is_written_as_code_is_kept(house, request_of, tmp_path):
+def test_brace_that_is_written_as_code_is_kept(platform, request_of, tmp_path):
     uri = f"file://{tmp_path}/%7Bname%7D"
 
-    assert house.service.submit({**request_of, "train_url": uri}).spec.outputs["train_url"] == uri
+    assert (
+        platform.service.submit({**request_of, "train_url": uri}).spec.outputs["train_url"] == uri
+    )
 
 
-def test_inputs_have_no_placeholders(house, request_of):
-    house.put("obs://bucket/{name}/a.csv")
+def test_inputs_have_no_placeholders(platform, request_of):
+    platform.put("obs://bucket/{name}/a.csv")
 
-    job = house.service.submit({**request_of, "data_url": "obs://bucket/{name}"})
+    job = platform.service.submit({**request_of, "data_url": "obs://bucket/{name}"})
 
     assert job.spec.inputs == {"data_url": "obs://bucket/{name}"}
 
 
-def test_urls_among_arguments_have_placeholders(house, request_of):
+def test_urls_among_arguments_have_placeholders(platform, request_of):
     url = "obs://bucket/{name}/w.{epoch}.h5"
 
-    job = house.service.submit({**request_of, "parameters": {"out": url, "text": "{name}"}})
+    job = platform.service.submit({**request_of, "parameters": {"out": url, "text": "{name}"}})
 
     assert dict(job.spec.params) == {
         "out": f"obs://bucket/{job.name}/w.{{epoch}}.h5",

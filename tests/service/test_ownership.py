@@ -26,36 +26,40 @@ LEASE, TIMEOUT = 15.0, 100.0
 class Server:
     """One of several servers. It acts only when the test calls it."""
 
-    town: "Town"
+    servers: "TwoServers"
     name: str
     cpus: float = 2
     executor_name: str = "local"
 
     def __post_init__(self):
         self.settings = Settings(
-            home=self.town.folder / self.name, store=self.town.folder / "store"
+            home=self.servers.folder / self.name, store=self.servers.folder / "store"
         )
         self.settings.home.mkdir()
         (self.settings.home / "server-name").write_text(self.name)
         self.executor = ClockworkExecutor(self.settings.jobs, cpus=self.cpus)
         self.secrets = SecretFiles(self.settings.home / "secrets")
         self.lease = ServerLease(
-            self.town.records,
+            self.servers.records,
             self.settings.home,
             LEASE,
             executor=self.executor_name,
-            clock=self.town.clock,
+            clock=self.servers.clock,
         )
         sharing = SharedDatabase(
-            self.lease, timeout=TIMEOUT, executor=self.executor_name, clock=self.town.clock
+            self.lease, timeout=TIMEOUT, executor=self.executor_name, clock=self.servers.clock
         )
         self.sharing = sharing
         cleanup = JobCleanup(
-            self.town.records, self.executor, self.secrets, self.settings, clock=self.town.clock
+            self.servers.records,
+            self.executor,
+            self.secrets,
+            self.settings,
+            clock=self.servers.clock,
         )
-        parts = (self.town.records, self.executor, self.settings, self.secrets)
-        self.supervisor = Supervisor(*parts, cleanup, sharing=sharing, clock=self.town.clock)
-        self.service = Service(*parts, wake=lambda: None, sharing=sharing, clock=self.town.clock)
+        parts = (self.servers.records, self.executor, self.settings, self.secrets)
+        self.supervisor = Supervisor(*parts, cleanup, sharing=sharing, clock=self.servers.clock)
+        self.service = Service(*parts, wake=lambda: None, sharing=sharing, clock=self.servers.clock)
 
     def tick(self):
         """Renew the lease, then move what is to be moved."""
@@ -72,7 +76,7 @@ class Server:
 
 
 @dataclass
-class Town:
+class TwoServers:
     folder: object
     new_records: object
     now: float = 1_000_000.0
@@ -106,33 +110,33 @@ class Town:
 
 
 @pytest.fixture
-def town(tmp_path, new_records):
-    return Town(tmp_path, new_records)
+def servers(tmp_path, new_records):
+    return TwoServers(tmp_path, new_records)
 
 
 @pytest.fixture
-def one(town):
-    return town.server("one")
+def one(servers):
+    return servers.server("one")
 
 
 @pytest.fixture
-def two(town, one):
-    found = town.server("two")
+def two(servers, one):
+    found = servers.server("two")
     one.tick()
     return found
 
 
 @pytest.mark.parametrize("jump", [-7200, 7200])
-def test_clock_jump_of_database_causes_no_takeover(one, two, town, request_of, jump):
+def test_clock_jump_of_database_causes_no_takeover(one, two, servers, request_of, jump):
     job = one.service.submit(request_of)
     one.tick()
     one.tick()
-    town.wait(2 * TIMEOUT, one, two)
+    servers.wait(2 * TIMEOUT, one, two)
 
-    town.ahead += jump
-    town.wait(2 * TIMEOUT, two, one)
+    servers.ahead += jump
+    servers.wait(2 * TIMEOUT, two, one)
 
-    found = town.job(job)
+    found = servers.job(job)
     assert (found.state, found.runs_on, found.attempt) == (JobState.RUNNING, "one", 1)
 
 
@@ -140,56 +144,56 @@ def test_the_name_of_a_server_stays(tmp_path):
     assert server_name(tmp_path) == server_name(tmp_path)
 
 
-def test_job_is_run_by_server_it_was_given_to(one, two, town, request_of):
+def test_job_is_run_by_server_it_was_given_to(one, two, servers, request_of):
     job = one.service.submit(request_of)
 
     two.tick()
     one.tick()
     two.tick()
 
-    assert town.job(job).runs_on == "one"
-    assert town.job(job).accepted_by == "one"
+    assert servers.job(job).runs_on == "one"
+    assert servers.job(job).accepted_by == "one"
     assert two.executor.started == []
     assert two.executor.held() == []
 
 
-def test_job_without_room_there_is_run_by_another(one, two, town, request_of):
+def test_job_without_capacity_there_is_run_by_another(one, two, servers, request_of):
     jobs = [one.service.submit(request_of) for _ in range(3)]
     one.tick()
     two.tick()
     assert two.executor.started == []
 
-    town.wait(2 * OWNER_HEAD_START, one, two)
+    servers.wait(2 * OWNER_HEAD_START, one, two)
 
-    assert [town.job(job).runs_on for job in jobs] == ["one", "one", "two"]
+    assert [servers.job(job).runs_on for job in jobs] == ["one", "one", "two"]
 
 
-def test_queued_job_of_lost_server_starts_at_once(one, two, town, request_of):
+def test_queued_job_of_lost_server_starts_at_once(one, two, servers, request_of):
     job = one.service.submit(request_of)
 
-    town.wait(LEASE + 1, two)
+    servers.wait(LEASE + 1, two)
 
-    assert town.job(job).runs_on == "two"
+    assert servers.job(job).runs_on == "two"
 
 
-def test_oversized_job_does_not_block_the_queue(one, town, request_of):
-    large = town.server("large", cpus=8)
+def test_oversized_job_does_not_block_the_queue(one, servers, request_of):
+    large = servers.server("large", cpus=8)
     busy = large.service.submit({**request_of, "cpus": 8})
     large.tick()
     job = large.service.submit({**request_of, "cpus": 6})
     small = one.service.submit(request_of)
 
-    town.wait(2 * OWNER_HEAD_START, one, large)
+    servers.wait(2 * OWNER_HEAD_START, one, large)
 
-    assert town.job(busy).runs_on == "large"
-    assert town.job(job).state is JobState.QUEUED
-    assert town.job(small).runs_on == "one"
+    assert servers.job(busy).runs_on == "large"
+    assert servers.job(job).state is JobState.QUEUED
+    assert servers.job(small).runs_on == "one"
 
 
-def test_losing_server_releases_its_reservation(one, two, town, request_of, monkeypatch):
+def test_losing_server_releases_its_reservation(one, two, servers, request_of, monkeypatch):
     job = one.service.submit(request_of)
     two.tick()
-    town.now += OWNER_HEAD_START
+    servers.now += OWNER_HEAD_START
     reserve = two.executor.reserve
 
     def reserve_while_the_other_is_faster(*about):
@@ -199,96 +203,96 @@ def test_losing_server_releases_its_reservation(one, two, town, request_of, monk
     monkeypatch.setattr(two.executor, "reserve", reserve_while_the_other_is_faster)
     two.tick()
 
-    assert town.job(job).runs_on == "one"
+    assert servers.job(job).runs_on == "one"
     assert two.executor.started == []
     assert two.executor.held() == []
 
 
-def test_server_without_lease_writes_and_starts_nothing(one, two, town, request_of):
+def test_server_without_lease_writes_and_starts_nothing(one, two, servers, request_of):
     job = one.service.submit(request_of)
-    town.now += LEASE + 1
+    servers.now += LEASE + 1
 
     one.move()
 
-    assert town.job(job).state is JobState.QUEUED
+    assert servers.job(job).state is JobState.QUEUED
     assert one.executor.started == []
 
 
-def test_server_with_expired_lease_cannot_write(one, town, request_of):
+def test_server_with_expired_lease_cannot_write(one, servers, request_of):
     """Stopped between two steps of one round, it goes on as if no time had passed."""
     job = one.service.submit(request_of)
     one.sharing.begin()
-    town.now += LEASE + 1
+    servers.now += LEASE + 1
 
     one.supervisor.tick()
 
-    assert town.job(job) == job
+    assert servers.job(job) == job
     assert one.executor.started == []
 
 
-def test_tasks_are_planned_under_lease_of_their_round(one, town, request_of):
+def test_tasks_are_planned_under_lease_of_their_round(one, servers, request_of):
     job = one.service.submit(request_of)
     one.tick()
 
-    (task,) = one.sharing.with_fencing_token(town.job(job).plan)
+    (task,) = one.sharing.with_fencing_token(servers.job(job).plan)
 
-    assert task.fence == town.job(job).fence == one.lease.lease().fence
+    assert task.fence == servers.job(job).fence == one.lease.lease().fence
     assert task.limits.lease == TIMEOUT / 2
 
 
-def test_jobs_of_server_that_is_away_wait_for_it(one, two, town, request_of):
+def test_jobs_of_server_that_is_away_wait_for_it(one, two, servers, request_of):
     job = one.service.submit(request_of)
     one.tick()
 
-    town.wait(TIMEOUT, two)
-    assert town.job(job).runs_on == "one"
+    servers.wait(TIMEOUT, two)
+    assert servers.job(job).runs_on == "one"
     one.tick()
     one.executor.end(job.id, 1, "worker-0")
     one.tick()
 
-    assert town.job(job).state is JobState.SUCCEEDED
-    assert town.job(job).attempt == 1
+    assert servers.job(job).state is JobState.SUCCEEDED
+    assert servers.job(job).attempt == 1
     assert two.executor.started == []
 
 
-def test_jobs_of_server_that_is_gone_are_tried_again(one, two, town, request_of):
+def test_jobs_of_server_that_is_gone_are_tried_again(one, two, servers, request_of):
     job = one.service.submit(request_of)
     one.tick()
 
-    town.wait(LEASE + TIMEOUT + 20, two)
+    servers.wait(LEASE + TIMEOUT + 20, two)
 
-    found = town.job(job)
+    found = servers.job(job)
     assert (found.runs_on, found.attempt, found.state) == ("two", 2, JobState.RUNNING)
     assert found.retried == {"agent_lost": 1}
     assert two.executor.started == [f"{job.id}/2/worker-0"]
 
 
-def test_jobs_of_lost_server_fail_without_retries(one, two, town, request_of):
+def test_jobs_of_lost_server_fail_without_retries(one, two, servers, request_of):
     job = one.service.submit({**request_of, "retries": 0})
     one.tick()
 
-    town.wait(LEASE + TIMEOUT + 20, two)
+    servers.wait(LEASE + TIMEOUT + 20, two)
 
-    found = town.job(job)
+    found = servers.job(job)
     assert (found.state, found.reason) == (JobState.FAILED, Reason.AGENT_LOST)
     assert found.detail == "Server one, which ran it, is gone."
 
 
-def test_stop_reaches_job_of_server_that_is_gone(one, two, town, request_of):
+def test_stop_reaches_job_of_server_that_is_gone(one, two, servers, request_of):
     job = one.service.submit(request_of)
     one.tick()
     two.service.stop(job.id)
 
-    town.wait(LEASE + TIMEOUT + 20, two)
+    servers.wait(LEASE + TIMEOUT + 20, two)
 
-    assert town.job(job).state is JobState.STOPPED
+    assert servers.job(job).state is JobState.STOPPED
 
 
-def test_server_that_comes_back_ends_what_another_has_taken_over(one, two, town, request_of):
+def test_server_that_comes_back_ends_what_another_has_taken_over(one, two, servers, request_of):
     job = one.service.submit(request_of)
     one.tick()
-    town.wait(LEASE + TIMEOUT + 20, two)
-    before = town.job(job)
+    servers.wait(LEASE + TIMEOUT + 20, two)
+    before = servers.job(job)
 
     one.tick()
     one.executor.end(job.id, 1, "worker-0")
@@ -296,88 +300,90 @@ def test_server_that_comes_back_ends_what_another_has_taken_over(one, two, town,
 
     assert one.executor.revoked == [job.id]
     assert one.executor.held() == []
-    assert town.job(job) == before
+    assert servers.job(job) == before
 
 
 @pytest.mark.parametrize("stubborn", [False, True])
-def test_reserved_job_of_killed_server_is_taken_over(one, town, request_of, monkeypatch, stubborn):
+def test_reserved_job_of_killed_server_is_taken_over(
+    one, servers, request_of, monkeypatch, stubborn
+):
     """What is left of it here ends first; what runs then is not taken for a rest."""
     job = one.service.submit(request_of)
     one.executor.reserve(job.id, roles_of(job))
     gone = iter([False, True] if stubborn else [True])
     monkeypatch.setattr(one.executor, "revoke", lambda job_id: next(gone))
-    town.now += LEASE + 1
+    servers.now += LEASE + 1
 
     one.tick()
     assert one.executor.started == ([] if stubborn else [f"{job.id}/1/worker-0"])
     one.tick()
     one.tick()
 
-    assert town.job(job).state is JobState.RUNNING
+    assert servers.job(job).state is JobState.RUNNING
     assert one.executor.held() == [job.id]
     assert one.executor.started == [f"{job.id}/1/worker-0"]
 
 
-def test_servers_may_renew_leases_after_database_outage(one, two, town, request_of):
+def test_servers_may_renew_leases_after_database_outage(one, two, servers, request_of):
     job = one.service.submit(request_of)
     one.tick()
-    town.now += 10 * TIMEOUT  # it was not reachable
+    servers.now += 10 * TIMEOUT  # it was not reachable
 
     two.tick()
     two.tick()
-    assert town.job(job).runs_on == "one"
+    assert servers.job(job).runs_on == "one"
     one.tick()
 
-    assert town.job(job).state is JobState.RUNNING
-    assert town.job(job).attempt == 1
+    assert servers.job(job).state is JobState.RUNNING
+    assert servers.job(job).attempt == 1
 
 
-def test_cluster_is_gone_on_with_by_any_server(town, request_of):
-    first, second = (town.server(name, executor_name="ray") for name in ("first", "second"))
+def test_cluster_is_gone_on_with_by_any_server(servers, request_of):
+    first, second = (servers.server(name, executor_name="ray") for name in ("first", "second"))
     second.executor.tasks = first.executor.tasks
     second.executor.places = first.executor.places
     job = first.service.submit(request_of)
     first.tick()
 
-    town.wait(LEASE + 1, second)
+    servers.wait(LEASE + 1, second)
     second.executor.end(job.id, 1, "worker-0")
     second.tick()
 
-    found = town.job(job)
+    found = servers.job(job)
     assert (found.state, found.attempt, found.runs_on) == (JobState.SUCCEEDED, 1, "second")
     assert second.executor.started == []
 
 
-def test_job_of_another_executor_is_not_adopted(one, town, request_of):
-    cluster = town.server("cluster", executor_name="ray")
+def test_job_of_another_executor_is_not_adopted(one, servers, request_of):
+    cluster = servers.server("cluster", executor_name="ray")
     job = one.service.submit(request_of)
     one.tick()
 
-    town.wait(LEASE + 5, cluster)
+    servers.wait(LEASE + 5, cluster)
 
-    assert town.job(job).runs_on == "one"
+    assert servers.job(job).runs_on == "one"
 
 
-def test_job_with_secrets_is_run_only_where_they_are(one, two, town, request_of):
+def test_job_with_secrets_is_run_only_where_they_are(one, two, servers, request_of):
     full = [one.service.submit(request_of) for _ in range(2)]
     job = one.service.submit(request_of, secrets={"KEY": "canary"})
     one.tick()
-    town.wait(2 * OWNER_HEAD_START, one, two)
-    assert town.job(job).state is JobState.QUEUED
+    servers.wait(2 * OWNER_HEAD_START, one, two)
+    assert servers.job(job).state is JobState.QUEUED
 
     one.executor.end(full[0].id, 1, "worker-0")
-    town.wait(1, one, two)
+    servers.wait(1, one, two)
 
-    assert town.job(job).runs_on == "one"
+    assert servers.job(job).runs_on == "one"
     assert one.executor.secrets[job.id] == {"KEY": "canary"}
 
 
-def test_secrets_that_come_while_server_tidies_up_are_kept(one, town, request_of, monkeypatch):
-    living, jobs = town.records.living(), []
+def test_secrets_that_come_while_server_tidies_up_are_kept(one, servers, request_of, monkeypatch):
+    living, jobs = servers.records.living(), []
     with monkeypatch.context() as patch:
         patch.setattr(one.service, "_wake", lambda: None)
         jobs.append(one.service.submit(request_of, secrets={"KEY": "canary"}))
-        patch.setattr(town.records, "living", lambda: living)  # looked a moment before
+        patch.setattr(servers.records, "living", lambda: living)  # looked a moment before
         one.supervisor._recovery.after_crash()
 
     one.tick()
@@ -385,16 +391,16 @@ def test_secrets_that_come_while_server_tidies_up_are_kept(one, town, request_of
     assert one.executor.secrets[jobs[0].id] == {"KEY": "canary"}
 
 
-def test_a_job_whose_secrets_are_gone_is_reported(one, two, town, request_of):
+def test_a_job_whose_secrets_are_gone_is_reported(one, two, servers, request_of):
     job = one.service.submit(request_of, secrets={"KEY": "canary"})
 
-    town.wait(LEASE + TIMEOUT + 20, two)
+    servers.wait(LEASE + TIMEOUT + 20, two)
 
-    assert town.job(job).state is JobState.FAILED
-    assert town.job(job).detail == "Its secrets were on server one, which is gone."
+    assert servers.job(job).state is JobState.FAILED
+    assert servers.job(job).detail == "Its secrets were on server one, which is gone."
 
 
-def test_two_servers_do_not_accept_jobs_for_one_output(one, two, town, request_of, monkeypatch):
+def test_two_servers_do_not_accept_jobs_for_one_output(one, two, servers, request_of, monkeypatch):
     asked = {**request_of, "train_url": "obs://bucket/out"}
     draft = two.service._drafts.make
 
@@ -407,12 +413,14 @@ def test_two_servers_do_not_accept_jobs_for_one_output(one, two, town, request_o
 
     with pytest.raises(InvalidJob, match="is an output of job"):
         two.service.submit(asked)
-    assert len(town.records.page()) == 1
+    assert len(servers.records.page()) == 1
 
 
-def test_a_repeat_at_another_server_is_harmless(one, two, town, request_of, monkeypatch):
+def test_a_repeat_at_another_server_is_harmless(one, two, servers, request_of, monkeypatch):
     first = one.service.submit(request_of, token="token", secrets={"KEY": "canary"})
-    monkeypatch.setattr(town.records, "by_token", lambda token: None)  # it looked a moment before
+    monkeypatch.setattr(
+        servers.records, "by_token", lambda token: None
+    )  # it looked a moment before
 
     again = two.service.submit(request_of, token="token", secrets={"KEY": "canary"})
 
@@ -420,16 +428,16 @@ def test_a_repeat_at_another_server_is_harmless(one, two, town, request_of, monk
     assert list((two.settings.home / "secrets").glob("*")) == []
 
 
-def test_what_another_server_has_is_reported_with_its_address(one, two, town, request_of):
+def test_what_another_server_has_is_reported_with_its_address(one, two, servers, request_of):
     two.lease._url = "http://two:9420"
     two.lease._lease = None
-    town.now += LEASE + 1
+    servers.now += LEASE + 1
     two.tick()
     job = two.service.submit(request_of)
     two.tick()
     one.tick()
 
-    assert one.service.get(job.id) == town.job(job)
+    assert one.service.get(job.id) == servers.job(job)
     for ask in (one.service.lines, one.service.curves, one.service.translation):
         with pytest.raises(OnOtherServer, match="runs on server two") as caught:
             ask(job.id)
@@ -441,12 +449,12 @@ def test_what_another_server_has_is_reported_with_its_address(one, two, town, re
 
 @pytest.mark.parametrize(("host", "reported"), [("elsewhere", ""), ("", "http://127.0.0.1:9420")])
 def test_address_that_means_this_machine_is_no_address_of_another(
-    one, two, town, request_of, host, reported
+    one, two, servers, request_of, host, reported
 ):
     job = two.service.submit(request_of)
     two.tick()
     own = host or socket.gethostname()
-    town.records.take("two", LEASE, host=own, executor="local", url="http://127.0.0.1:9420")
+    servers.records.take("two", LEASE, host=own, executor="local", url="http://127.0.0.1:9420")
 
     with pytest.raises(OnOtherServer) as caught:
         one.service.lines(job.id)
@@ -454,7 +462,7 @@ def test_address_that_means_this_machine_is_no_address_of_another(
     assert caught.value.url == reported
 
 
-def test_ended_job_is_removed_on_its_server(one, two, town, request_of):
+def test_ended_job_is_removed_on_its_server(one, two, servers, request_of):
     job = two.service.submit(request_of)
     two.tick()
     two.executor.end(job.id, 1, "worker-0")
@@ -463,14 +471,14 @@ def test_ended_job_is_removed_on_its_server(one, two, town, request_of):
     with pytest.raises(OnOtherServer):
         one.service.remove(job.id)
 
-    town.wait(LEASE + 1, one)
+    servers.wait(LEASE + 1, one)
     one.service.remove(job.id)
 
-    assert town.records.page() == ()
+    assert servers.records.page() == ()
 
 
-def test_copied_home_does_not_take_the_lease(one, town, caplog):
-    copy = ServerLease(town.records, one.settings.home, LEASE, clock=town.clock)
+def test_copied_home_does_not_take_the_lease(one, servers, caplog):
+    copy = ServerLease(servers.records, one.settings.home, LEASE, clock=servers.clock)
     copy.start()  # it has come later: the name is its own now
     one.lease.renew()
     copy.renew()
@@ -481,18 +489,18 @@ def test_copied_home_does_not_take_the_lease(one, town, caplog):
     assert copy.lease().fence == 2
 
 
-def test_lease_is_kept_while_records_do_not_answer_for_moment(one, town, monkeypatch):
+def test_lease_is_kept_while_records_do_not_answer_for_moment(one, servers, monkeypatch):
     def away(*about, **more):
         raise Unavailable("away")
 
     lease = one.lease.lease()
     with monkeypatch.context() as patch:
-        patch.setattr(town.records, "renew", away)
-        town.now += LEASE / 2
+        patch.setattr(servers.records, "renew", away)
+        servers.now += LEASE / 2
         with pytest.raises(Unavailable):
             one.lease.renew()
         assert one.lease.lease() == lease
-        town.now += LEASE
+        servers.now += LEASE
         assert one.lease.lease() is None
     one.lease.renew()
 
@@ -500,5 +508,5 @@ def test_lease_is_kept_while_records_do_not_answer_for_moment(one, town, monkeyp
     reported = json.loads((one.settings.home / "lease.json").read_text())
     assert (reported["fence"], reported["until"]) == (
         lease.fence + 1,
-        pytest.approx(town.now + LEASE),
+        pytest.approx(servers.now + LEASE),
     )

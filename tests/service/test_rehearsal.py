@@ -19,47 +19,47 @@ all_model_checkpoint_paths: "s3://bucket/log/model.ckpt-30"
 """
 
 
-def trained(house, uri="obs://bucket/log"):
+def trained(platform, uri="obs://bucket/log"):
     """Leave what a real training left."""
-    house.put(f"{uri}/checkpoint", STATE)
+    platform.put(f"{uri}/checkpoint", STATE)
     for step in (20, 30):
         for part in ("index", "meta", "data-00000-of-00001"):
-            house.put(f"{uri}/model.ckpt-{step}.{part}", f"{step} {part}".encode())
-    house.put(f"{uri}/events.out.tfevents", b"events")
+            platform.put(f"{uri}/model.ckpt-{step}.{part}", f"{step} {part}".encode())
+    platform.put(f"{uri}/events.out.tfevents", b"events")
 
 
-def stored(house, uri):
-    place = house.stores.at(uri)
+def stored(platform, uri):
+    place = platform.stores.at(uri)
     return {path: place.storage.read(entry.key) for path, entry in place.tree()}
 
 
-def rehearsed(house, request_of, **more):
+def rehearsed(platform, request_of, **more):
     request = {"train_url": "obs://bucket/log", **request_of, **more}
-    return house.service.submit({**request, "rehearse": True})
+    return platform.service.submit({**request, "rehearse": True})
 
 
-def test_outputs_go_to_scratch_place_of_job(house, request_of):
-    trained(house)
-    before = stored(house, "obs://bucket/log")
+def test_outputs_go_to_scratch_place_of_job(platform, request_of):
+    trained(platform)
+    before = stored(platform, "obs://bucket/log")
 
-    job = rehearsed(house, request_of)
+    job = rehearsed(platform, request_of)
 
     scratch = f"obs://danlu-rehearsals/{job.id}/train_url"
     assert job.spec.outputs == {"train_url": scratch}
     assert (job.spec.max_steps, job.spec.rehearsal) == (3, True)
-    assert stored(house, "obs://bucket/log") == before
+    assert stored(platform, "obs://bucket/log") == before
     reported = " ".join(job.notes)
     assert f"outputs go to {scratch}, which is removed with the job" in reported
     assert "Nothing is written to obs://bucket/log." in reported
     assert "is not empty" not in reported
 
 
-def test_the_scratch_place_begins_with_the_newest_checkpoint(house, request_of):
-    trained(house)
+def test_the_scratch_place_begins_with_the_newest_checkpoint(platform, request_of):
+    trained(platform)
 
-    job = rehearsed(house, request_of)
+    job = rehearsed(platform, request_of)
 
-    found = stored(house, job.spec.outputs["train_url"])
+    found = stored(platform, job.spec.outputs["train_url"])
     assert found == {
         # A saver deletes old checkpoints by these paths: none of them is a real one.
         "checkpoint": b'model_checkpoint_path: "model.ckpt-30"\n'
@@ -71,116 +71,119 @@ def test_the_scratch_place_begins_with_the_newest_checkpoint(house, request_of):
     assert any("begins with a copy of 4 files" in note for note in job.notes)
 
 
-def test_checkpoints_of_folders_inside_are_found(house, request_of):
-    trained(house, "obs://bucket/log/fold-1")
+def test_checkpoints_of_folders_inside_are_found(platform, request_of):
+    trained(platform, "obs://bucket/log/fold-1")
 
-    found = stored(house, rehearsed(house, request_of).spec.outputs["train_url"])
+    found = stored(platform, rehearsed(platform, request_of).spec.outputs["train_url"])
 
     assert "fold-1/checkpoint" in found
     assert found["fold-1/model.ckpt-30.index"] == b"30 index"
 
 
-def test_output_that_begins_with_what_is_there_is_copied_whole(house, request_of):
-    trained(house)
+def test_output_that_begins_with_what_is_there_is_copied_whole(platform, request_of):
+    trained(platform)
 
-    job = rehearsed(house, request_of, predownload=["train_url"])
+    job = rehearsed(platform, request_of, predownload=["train_url"])
 
-    found = stored(house, job.spec.outputs["train_url"])
-    assert found == stored(house, "obs://bucket/log")
+    found = stored(platform, job.spec.outputs["train_url"])
+    assert found == stored(platform, "obs://bucket/log")
 
 
-def test_oversized_checkpoint_is_not_copied_but_reported(house, request_of, monkeypatch):
+def test_oversized_checkpoint_is_not_copied_but_reported(platform, request_of, monkeypatch):
     monkeypatch.setattr("danlu.service.jobs.rehearsal._MAX_CHECKPOINT", 10)
-    trained(house)
+    trained(platform)
 
-    job = rehearsed(house, request_of)
+    job = rehearsed(platform, request_of)
 
-    assert stored(house, job.spec.outputs["train_url"]) == {}
+    assert stored(platform, job.spec.outputs["train_url"]) == {}
     assert any("begins without the checkpoint there: it has" in note for note in job.notes)
 
 
-def test_script_that_gets_urls_gets_that_of_scratch_place(house, request_of):
-    house.put("obs://bucket/code/train.py", URL_SCRIPT)
+def test_script_that_gets_urls_gets_that_of_scratch_place(platform, request_of):
+    platform.put("obs://bucket/code/train.py", URL_SCRIPT)
 
-    job = rehearsed(house, request_of, urls="train_url")
+    job = rehearsed(platform, request_of, urls="train_url")
 
     assert job.spec.options["urls"] == "train_url"
-    planned = house.service.plan({**job.request, "name": "other"})
+    planned = platform.service.plan({**job.request, "name": "other"})
     (reported,) = [a for a in planned.tasks[0].command.args if a.startswith("--train_url=")]
     assert reported.startswith("--train_url=obs://danlu-rehearsals/")
 
 
-def test_rehearsal_may_run_beside_job_with_same_output(house, request_of):
-    house.service.submit({**request_of, "train_url": "obs://bucket/log"})
+def test_rehearsal_may_run_beside_job_with_same_output(platform, request_of):
+    platform.service.submit({**request_of, "train_url": "obs://bucket/log"})
 
-    assert rehearsed(house, request_of).spec.rehearsal
+    assert rehearsed(platform, request_of).spec.rehearsal
 
 
-def test_fault_of_real_output_is_reported(house, request_of, tmp_path):
+def test_fault_of_real_output_is_reported(platform, request_of, tmp_path):
     (tmp_path / "file").write_text("in the way")
 
     with pytest.raises(InvalidJob, match="cannot be written"):
-        rehearsed(house, request_of, train_url=f"file://{tmp_path}/file/out")
+        rehearsed(platform, request_of, train_url=f"file://{tmp_path}/file/out")
 
 
-def test_outputs_of_rehearsal_are_removed_with_its_job(house, request_of):
-    trained(house)
-    job = rehearsed(house, request_of)
-    other = rehearsed(house, request_of)
-    house.service.stop(job.id)
-    house.tick()
+def test_outputs_of_rehearsal_are_removed_with_its_job(platform, request_of):
+    trained(platform)
+    job = rehearsed(platform, request_of)
+    other = rehearsed(platform, request_of)
+    platform.service.stop(job.id)
+    platform.tick()
 
-    house.service.remove(job.id)
+    platform.service.remove(job.id)
 
-    assert stored(house, job.spec.outputs["train_url"]) == {}
-    assert stored(house, other.spec.outputs["train_url"])
-    assert len(stored(house, "obs://bucket/log")) == 8
-
-
-def test_removed_normal_job_keeps_its_outputs(house, request_of):
-    trained(house)
-    job = house.service.submit({**request_of, "train_url": "obs://bucket/log", "max_steps": 3})
-    house.service.stop(job.id)
-    house.tick()
-
-    house.service.remove(job.id)
-
-    assert len(stored(house, "obs://bucket/log")) == 8
+    assert stored(platform, job.spec.outputs["train_url"]) == {}
+    assert stored(platform, other.spec.outputs["train_url"])
+    assert len(stored(platform, "obs://bucket/log")) == 8
 
 
-def test_what_submit_that_was_cut_off_copied_is_removed_later(house, request_of):
-    trained(house)
-    job = rehearsed(house, request_of)
-    lost = new_id(house.now - 10)
-    house.put(f"obs://danlu-rehearsals/{lost}/train_url/model.ckpt-30.index")
+def test_removed_normal_job_keeps_its_outputs(platform, request_of):
+    trained(platform)
+    job = platform.service.submit({**request_of, "train_url": "obs://bucket/log", "max_steps": 3})
+    platform.service.stop(job.id)
+    platform.tick()
 
-    house.service.sweep()
-    assert stored(house, f"obs://danlu-rehearsals/{lost}")  # a submit may be going on
+    platform.service.remove(job.id)
 
-    house.now += 100_000
-    house.service.sweep()
-    assert not stored(house, f"obs://danlu-rehearsals/{lost}")
-    assert stored(house, job.spec.outputs["train_url"])
+    assert len(stored(platform, "obs://bucket/log")) == 8
 
 
-def test_scratch_place_is_where_jobs_can_write(house):
-    house.settle(stores={"obs": Endpoint("http://127.0.0.1:1")})  # of obs and of s3
+def test_what_submit_that_was_cut_off_copied_is_removed_later(platform, request_of):
+    trained(platform)
+    job = rehearsed(platform, request_of)
+    lost = new_id(platform.now - 10)
+    platform.put(f"obs://danlu-rehearsals/{lost}/train_url/model.ckpt-30.index")
 
-    assert Rehearsals(house.stores, house.settings)._root("obs") == "ks3://danlu-rehearsals"
-    assert Rehearsals(house.stores, house.settings)._root("cos") == "cos://danlu-rehearsals"
-    house.settle(cluster_store="s3://shared/danlu/")
-    assert Rehearsals(house.stores, house.settings)._root("cos") == "s3://shared/danlu/rehearsals"
-    house.settle(
+    platform.service.sweep()
+    assert stored(platform, f"obs://danlu-rehearsals/{lost}")  # a submit may be going on
+
+    platform.now += 100_000
+    platform.service.sweep()
+    assert not stored(platform, f"obs://danlu-rehearsals/{lost}")
+    assert stored(platform, job.spec.outputs["train_url"])
+
+
+def test_scratch_place_is_where_jobs_can_write(platform):
+    platform.settle(stores={"obs": Endpoint("http://127.0.0.1:1")})  # of obs and of s3
+
+    assert Rehearsals(platform.stores, platform.settings)._root("obs") == "ks3://danlu-rehearsals"
+    assert Rehearsals(platform.stores, platform.settings)._root("cos") == "cos://danlu-rehearsals"
+    platform.settle(cluster_store="s3://shared/danlu/")
+    assert (
+        Rehearsals(platform.stores, platform.settings)._root("cos")
+        == "s3://shared/danlu/rehearsals"
+    )
+    platform.settle(
         cluster_store="", stores=dict.fromkeys(("obs", "ks3", "cos"), Endpoint("http://x"))
     )
-    assert Rehearsals(house.stores, house.settings)._root("obs").startswith("file://")
+    assert Rehearsals(platform.stores, platform.settings)._root("obs").startswith("file://")
 
 
-def test_writes_to_urls_among_arguments_go_to_scratch(house):
-    house.put("ks3://code/trainer/task.py", b"import tensorflow as tf")
+def test_writes_to_urls_among_arguments_go_to_scratch(platform):
+    platform.put("ks3://code/trainer/task.py", b"import tensorflow as tf")
     request = {"dialect": "kdl", "code": "ks3://code", "module": "trainer.task", "rehearse": True}
 
-    job = house.service.submit({**request, "job_args": "--out ks3://b-1/out --n 3"})
+    job = platform.service.submit({**request, "job_args": "--out ks3://b-1/out --n 3"})
 
     scratch = f"obs://danlu-rehearsals/{job.id}"
     assert (
@@ -188,16 +191,16 @@ def test_writes_to_urls_among_arguments_go_to_scratch(house):
         f"writes there goes to {scratch}/redirected.urls, which is removed with the job."
         in job.notes
     )
-    house.tick()
-    (task,) = house.service.get(job.id).plan
+    platform.tick()
+    (task,) = platform.service.get(job.id).plan
     assert (task.command.scratch, task.command.may_write) == (scratch, ())
-    house.put(f"{scratch}/redirected.urls/obs/b-1/written/out/model", b"model")
-    house.service.stop(job.id)
-    house.tick()
-    house.service.remove(job.id)
-    assert stored(house, scratch) == {}
+    platform.put(f"{scratch}/redirected.urls/obs/b-1/written/out/model", b"model")
+    platform.service.stop(job.id)
+    platform.tick()
+    platform.service.remove(job.id)
+    assert stored(platform, scratch) == {}
 
 
-def test_rehearse_is_true_or_false(house, request_of):
+def test_rehearse_is_true_or_false(platform, request_of):
     with pytest.raises(InvalidJob, match="rehearse: must be true or false, got 'yes'"):
-        house.service.submit({**request_of, "rehearse": "yes"})
+        platform.service.submit({**request_of, "rehearse": "yes"})

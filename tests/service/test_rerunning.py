@@ -6,13 +6,13 @@ from danlu.errors import Conflict, InvalidJob
 from danlu.storage.previous import record_start
 
 
-def first(house, request_of, **more):
-    return house.service.submit({**request_of, "name": "first", **more})
+def first(platform, request_of, **more):
+    return platform.service.submit({**request_of, "name": "first", **more})
 
 
-def end(house, job):
-    house.service.stop(job.id)
-    house.tick()
+def end(platform, job):
+    platform.service.stop(job.id)
+    platform.tick()
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ def end(house, job):
         ("obs://bucket/runs/{name}", "obs://bucket/runs/{}"),
     ],
 )
-def test_a_rerun_writes_beside_its_job(house, request_of, uri, beside):
-    old = first(house, request_of, train_url=uri)
-    end(house, old)
+def test_a_rerun_writes_beside_its_job(platform, request_of, uri, beside):
+    old = first(platform, request_of, train_url=uri)
+    end(platform, old)
 
-    again = house.service.rerun("first", {})
+    again = platform.service.rerun("first", {})
 
     assert again.spec.outputs == {"train_url": beside.format(again.name)}
     was = old.spec.outputs["train_url"]
@@ -40,21 +40,21 @@ def test_a_rerun_writes_beside_its_job(house, request_of, uri, beside):
     )
 
 
-def test_a_rerun_of_a_rerun_writes_beside_both(house, request_of):
+def test_a_rerun_of_a_rerun_writes_beside_both(platform, request_of):
     """While all of them run: no two write to one place."""
-    old = first(house, request_of, train_url="obs://bucket/log")
+    old = first(platform, request_of, train_url="obs://bucket/log")
 
-    one = house.service.rerun(old.id, {})
-    two = house.service.rerun(one.id, {})
+    one = platform.service.rerun(old.id, {})
+    two = platform.service.rerun(one.id, {})
 
     assert two.spec.outputs == {"train_url": f"obs://bucket/log-{two.name}"}
     assert len({old.name, one.name, two.name}) == 3
 
 
-def test_every_output_is_another_place(house, request_of):
-    first(house, request_of, outputs={"log": "obs://bucket/log", "model": "obs://bucket/{id}"})
+def test_every_output_is_another_place(platform, request_of):
+    first(platform, request_of, outputs={"log": "obs://bucket/log", "model": "obs://bucket/{id}"})
 
-    again = house.service.rerun("first", {})
+    again = platform.service.rerun("first", {})
 
     assert again.spec.outputs == {
         "log": f"obs://bucket/log-{again.name}",
@@ -62,31 +62,33 @@ def test_every_output_is_another_place(house, request_of):
     }
 
 
-def test_rerun_continues_in_same_place_where_asked(house, request_of):
-    old = first(house, request_of, train_url="obs://bucket/runs/{name}", outputs={"b": "obs://bbb"})
-    end(house, old)
+def test_rerun_continues_in_same_place_where_asked(platform, request_of):
+    old = first(
+        platform, request_of, train_url="obs://bucket/runs/{name}", outputs={"b": "obs://bbb"}
+    )
+    end(platform, old)
 
-    again = house.service.rerun("first", {}, same_output=True)
+    again = platform.service.rerun("first", {}, same_output=True)
 
     assert again.spec.outputs == old.spec.outputs
     assert not any("this rerun writes" in note for note in again.notes)
 
 
-def test_same_output_is_refused_while_its_job_runs(house, request_of):
-    first(house, request_of, train_url="obs://bucket/log")
+def test_same_output_is_refused_while_its_job_runs(platform, request_of):
+    first(platform, request_of, train_url="obs://bucket/log")
 
     with pytest.raises(InvalidJob, match="is an output of job 'first', which has not ended"):
-        house.service.rerun("first", {}, same_output=True)
+        platform.service.rerun("first", {}, same_output=True)
 
 
-def test_the_model_of_modelmaker_continues_too(house):
-    house.put("obs://bucket/code/model.py", b"x = 1")
+def test_the_model_of_modelmaker_continues_too(platform):
+    platform.put("obs://bucket/code/model.py", b"x = 1")
     request = {"dialect": "modelmaker", "code": "obs://bucket/code", "model_file": "model.py"}
-    old = house.service.submit({**request, "name": "first"})
-    end(house, old)
+    old = platform.service.submit({**request, "name": "first"})
+    end(platform, old)
 
-    assert house.service.rerun("first", {}).spec.outputs != old.spec.outputs
-    again = house.service.rerun("first", {}, same_output=True)
+    assert platform.service.rerun("first", {}).spec.outputs != old.spec.outputs
+    again = platform.service.rerun("first", {}, same_output=True)
     assert again.spec.outputs == old.spec.outputs == {"model": "obs://danlu-models/first"}
 
 
@@ -97,24 +99,24 @@ def test_the_model_of_modelmaker_continues_too(house):
         ({"dialect": "ti"}, "TI keeps the outputs of each job below its name"),
     ],
 )
-def test_same_output_is_refused_where_there_can_be_none(house, request_of, more, reported):
-    first(house, request_of, **more)
+def test_same_output_is_refused_where_there_can_be_none(platform, request_of, more, reported):
+    first(platform, request_of, **more)
 
     with pytest.raises(InvalidJob, match=f"same_output: {reported}"):
-        house.service.rerun("first", {}, same_output=True)
+        platform.service.rerun("first", {}, same_output=True)
 
 
-def test_fields_are_changed_and_tables_merged(house, request_of):
-    house.put("obs://bucket/other/a.csv")
+def test_fields_are_changed_and_tables_merged(platform, request_of):
+    platform.put("obs://bucket/other/a.csv")
     first(
-        house,
+        platform,
         request_of,
         data_url="obs://bucket/data",
         train_url="obs://bucket/log",
         outputs={"a": "obs://bucket/a", "b": "obs://bucket/b"},
     )
 
-    again = house.service.rerun(
+    again = platform.service.rerun(
         "first",
         {"lr": "0.5"},
         changes={
@@ -134,29 +136,29 @@ def test_fields_are_changed_and_tables_merged(house, request_of):
     }
 
 
-def test_field_that_service_does_not_have_is_refused(house, request_of):
-    first(house, request_of)
+def test_field_that_service_does_not_have_is_refused(platform, request_of):
+    first(platform, request_of)
 
     with pytest.raises(InvalidJob, match="output_path: is not a field"):
-        house.service.rerun("first", {}, changes={"output_path": "obs://bucket/x"})
+        platform.service.rerun("first", {}, changes={"output_path": "obs://bucket/x"})
 
 
-def test_a_rehearsal_that_is_run_again_is_one(house, request_of):
-    first(house, request_of, train_url="obs://bucket/log", rehearse=True)
+def test_a_rehearsal_that_is_run_again_is_one(platform, request_of):
+    first(platform, request_of, train_url="obs://bucket/log", rehearse=True)
 
-    again = house.service.rerun("first", {})
+    again = platform.service.rerun("first", {})
 
     assert again.spec.rehearsal
     assert "Nothing is written to obs://bucket/log." in " ".join(again.notes)
 
 
-def test_job_of_ti_that_was_named_has_new_name(house, request_of):
-    first(house, {"dialect": "ti", "code": "obs://bucket/code", "entry_point": "train.py"})
-    named = house.service.submit(
+def test_job_of_ti_that_was_named_has_new_name(platform, request_of):
+    first(platform, {"dialect": "ti", "code": "obs://bucket/code", "entry_point": "train.py"})
+    named = platform.service.submit(
         {"dialect": "ti", "code": "obs://bucket/code", "entry_point": "train.py", "job_name": "n1"}
     )
 
-    assert house.service.rerun(named.id, {}).name != "n1"
+    assert platform.service.rerun(named.id, {}).name != "n1"
 
 
 TRAINS = b"""import argparse
@@ -174,27 +176,27 @@ EVALUATES = TRAINS.replace(b'tf.train.Saver().save(None, args.ckpt + "/model")',
 
 
 @pytest.fixture
-def trainer(house):
+def trainer(platform):
     """The request of a KDL job, whose places are arguments."""
-    house.put("ks3://code/trainer/task.py", TRAINS)
-    house.put("ks3://code/evaluation/task.py", EVALUATES)
-    house.put("ks3://b-1/data/x.csv")
+    platform.put("ks3://code/trainer/task.py", TRAINS)
+    platform.put("ks3://code/evaluation/task.py", EVALUATES)
+    platform.put("ks3://b-1/data/x.csv")
     args = "--data ks3://b-1/data --ckpt ks3://b-1/ckpt"
     return {"dialect": "kdl", "code": "ks3://code", "module": "trainer.task", "job_args": args}
 
 
-def write(house, job, uri, folder):
+def write(platform, job, uri, folder):
     """Do what the runtime of a script does when it writes."""
-    record_start(house.stores.at(folder), job.id)
-    house.put(uri, b"written by the job")
+    record_start(platform.stores.at(folder), job.id)
+    platform.put(uri, b"written by the job")
 
 
-def test_rerun_writes_beside_url_of_its_job(house, trainer):
-    old = house.service.submit({**trainer, "name": "first"})
-    write(house, old, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
-    end(house, old)
+def test_rerun_writes_beside_url_of_its_job(platform, trainer):
+    old = platform.service.submit({**trainer, "name": "first"})
+    write(platform, old, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
+    end(platform, old)
 
-    again = house.service.rerun("first", {})
+    again = platform.service.rerun("first", {})
     beside = f"ks3://b-1/ckpt-{again.name}"
     assert again.spec.options["job_args"] == f"--data ks3://b-1/data --ckpt {beside}"
     assert (
@@ -202,40 +204,40 @@ def test_rerun_writes_beside_url_of_its_job(house, trainer):
         "--same-output continues there." in again.notes
     )
 
-    write(house, again, f"{beside}/model", beside)
-    third = house.service.rerun(again.id, {})
+    write(platform, again, f"{beside}/model", beside)
+    third = platform.service.rerun(again.id, {})
     assert third.spec.options["job_args"].endswith(f"--ckpt ks3://b-1/ckpt-{third.name}")
 
 
-def test_a_rerun_continues_at_a_url_where_asked(house, trainer):
-    old = house.service.submit({**trainer, "name": "first"})
-    write(house, old, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
-    end(house, old)
+def test_a_rerun_continues_at_a_url_where_asked(platform, trainer):
+    old = platform.service.submit({**trainer, "name": "first"})
+    write(platform, old, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
+    end(platform, old)
 
-    again = house.service.rerun("first", {}, same_output=True)
+    again = platform.service.rerun("first", {}, same_output=True)
 
     assert again.spec.options["job_args"] == trainer["job_args"]
 
 
-def test_a_file_among_the_arguments_keeps_its_ending(house, trainer):
+def test_a_file_among_the_arguments_keeps_its_ending(platform, trainer):
     args = "--ckpt=ks3://b-1/models/m.h5"
-    old = house.service.submit({**trainer, "name": "first", "job_args": args})
-    write(house, old, "ks3://b-1/models/m.h5", "ks3://b-1/models")
-    end(house, old)
+    old = platform.service.submit({**trainer, "name": "first", "job_args": args})
+    write(platform, old, "ks3://b-1/models/m.h5", "ks3://b-1/models")
+    end(platform, old)
 
-    again = house.service.rerun("first", {})
+    again = platform.service.rerun("first", {})
 
     assert again.spec.options["job_args"] == f"--ckpt=ks3://b-1/models/m-{again.name}.h5"
 
 
-def test_rerun_warns_where_url_was_not_empty(house, trainer):
+def test_rerun_warns_where_url_was_not_empty(platform, trainer):
     """The job may have read what was there: the URL stays."""
-    house.put("ks3://b-1/ckpt/earlier")
-    old = house.service.submit({**trainer, "name": "first"})
-    write(house, old, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
-    end(house, old)
+    platform.put("ks3://b-1/ckpt/earlier")
+    old = platform.service.submit({**trainer, "name": "first"})
+    write(platform, old, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
+    end(platform, old)
 
-    again = house.service.rerun("first", {})
+    again = platform.service.rerun("first", {})
 
     assert again.spec.options["job_args"] == trainer["job_args"]
     assert (
@@ -245,34 +247,34 @@ def test_rerun_warns_where_url_was_not_empty(house, trainer):
     )
 
 
-def test_two_jobs_do_not_write_to_one_url(house, trainer):
-    first = house.service.submit({**trainer, "name": "first"})
+def test_two_jobs_do_not_write_to_one_url(platform, trainer):
+    first = platform.service.submit({**trainer, "name": "first"})
     reported = "ckpt: job 'first', which has not ended, writes to 'ks3://b-1/ckpt' too"
 
     with pytest.raises(InvalidJob, match=reported):  # nothing is there, so it is an output
-        house.service.submit(trainer)
-    write(house, first, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
+        platform.service.submit(trainer)
+    write(platform, first, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
     with pytest.raises(InvalidJob, match=reported):
-        house.service.submit(trainer)
+        platform.service.submit(trainer)
 
     other = trainer["job_args"].replace("b-1/ckpt", "b-1/ckpt2")
-    assert house.service.submit({**trainer, "job_args": other})  # with the same data
-    assert house.service.submit({**trainer, "rehearse": True})
+    assert platform.service.submit({**trainer, "job_args": other})  # with the same data
+    assert platform.service.submit({**trainer, "rehearse": True})
 
 
-def test_a_job_may_read_what_another_job_writes(house, trainer):
-    first = house.service.submit({**trainer, "name": "first"})
-    write(house, first, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
+def test_a_job_may_read_what_another_job_writes(platform, trainer):
+    first = platform.service.submit({**trainer, "name": "first"})
+    write(platform, first, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
 
-    assert house.service.submit({**trainer, "module": "evaluation.task"})
+    assert platform.service.submit({**trainer, "module": "evaluation.task"})
 
 
-def test_files_are_not_restored_while_job_writes_there(house, trainer):
-    old = house.service.submit({**trainer, "name": "first"})
-    write(house, old, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
-    end(house, old)
-    second = house.service.submit({**trainer, "name": "second"})
-    write(house, second, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
+def test_files_are_not_restored_while_job_writes_there(platform, trainer):
+    old = platform.service.submit({**trainer, "name": "first"})
+    write(platform, old, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
+    end(platform, old)
+    second = platform.service.submit({**trainer, "name": "second"})
+    write(platform, second, "ks3://b-1/ckpt/model", "ks3://b-1/ckpt")
 
     with pytest.raises(Conflict, match="job 'second', which has not ended"):
-        house.service.restore("first")
+        platform.service.restore("first")

@@ -59,16 +59,16 @@ def test_attempt_that_never_began_has_not_run_for_long():
     assert retry_delay(replace(job, attempt=4), 2.0) == 4
 
 
-def test_delay_is_reset_after_a_long_attempt(house, request_of):
-    job = house.service.submit({**request_of, "retries": 20})
+def test_delay_is_reset_after_a_long_attempt(platform, request_of):
+    job = platform.service.submit({**request_of, "retries": 20})
     for attempt in range(1, 11):
-        house.tick(seconds=house.settings.retry_delay + 1)
-        found = house.service.get(job.id)
+        platform.tick(seconds=platform.settings.retry_delay + 1)
+        found = platform.service.get(job.id)
         assert (found.state, found.attempt) == (JobState.RUNNING, attempt)
-        house.now += HOURS
-        house.executor.lose(job.id, attempt, "worker-0")
-        house.tick()
-    house.tick()
+        platform.now += HOURS
+        platform.executor.lose(job.id, attempt, "worker-0")
+        platform.tick()
+    platform.tick()
 
-    found = house.service.get(job.id)
+    found = platform.service.get(job.id)
     assert (found.state, found.attempt) == (JobState.QUEUED, 11)

@@ -197,9 +197,9 @@ def test_flags_of_moxing_are_known_as_moxing_has_them():
 
 
 @pytest.fixture
-def job(house):
+def job(platform):
     def put(text, dialect="modelarts", **fields):
-        house.put("s3://bucket/old/train.py", text.encode())
+        platform.put("s3://bucket/old/train.py", text.encode())
         entry = {"modelmaker": "model_file", "ti": "entry_point"}.get(dialect, "boot_file")
         fields = {"parameters": {"max_stepss": 300}, **fields}
         return {"dialect": dialect, "code": "s3://bucket/old", entry: "train.py", **fields}
@@ -207,15 +207,15 @@ def job(house):
     return put
 
 
-def faults_of(house, request):
+def faults_of(platform, request):
     with pytest.raises(InvalidJob) as caught:
-        house.service.plan(request)
+        platform.service.plan(request)
     return dict(caught.value.faults)
 
 
 @pytest.mark.parametrize("dialect", ["modelarts", "dls", "ti"])
-def test_strict_parser_refuses_an_unknown_parameter_at_submit(house, job, dialect):
-    assert faults_of(house, job(ARGPARSE, dialect)) == {
+def test_strict_parser_refuses_an_unknown_parameter_at_submit(platform, job, dialect):
+    assert faults_of(platform, job(ARGPARSE, dialect)) == {
         "parameters.max_stepss": (
             "the script defines no parameter 'max_stepss', and parse_args() (train.py:8) accepts "
             "no other. Did you mean 'max_steps'? "
@@ -224,10 +224,10 @@ def test_strict_parser_refuses_an_unknown_parameter_at_submit(house, job, dialec
     }
 
 
-def test_unknown_parameters_are_refused_all_at_once(house, job):
+def test_unknown_parameters_are_refused_all_at_once(platform, job):
     request = job(ARGPARSE, parameters={"a_b_c": 1, "max_steps": 2, "d_e_f": 3})
 
-    faults = faults_of(house, request)
+    faults = faults_of(platform, request)
 
     assert list(faults) == ["parameters.a_b_c", "parameters.d_e_f"]
     assert faults["parameters.a_b_c"].endswith(
@@ -240,8 +240,8 @@ def test_unknown_parameters_are_refused_all_at_once(house, job):
     [(KNOWN_ONLY, "parse_known_args() (train.py:8)"), (TF_FLAGS, "tf.flags")],
     ids=["parse_known_args", "tf.flags"],
 )
-def test_tolerant_parser_gives_a_note(house, job, text, parser):
-    notes = house.service.plan(job(text)).job.notes
+def test_tolerant_parser_gives_a_note(platform, job, text, parser):
+    notes = platform.service.plan(job(text)).job.notes
 
     (note,) = [note for note in notes if note.startswith("max_stepss")]
     assert note.startswith(
@@ -250,54 +250,54 @@ def test_tolerant_parser_gives_a_note(house, job, text, parser):
     )
 
 
-def test_arguments_of_the_service_are_never_refused(house, job):
-    house.put("s3://bucket/data/a.csv", b"1")
+def test_arguments_of_the_service_are_never_refused(platform, job):
+    platform.put("s3://bucket/data/a.csv", b"1")
     request = job(ARGPARSE, parameters={"num_gpus": 1, "rank": 0}, data_url="s3://bucket/data")
 
-    assert house.service.plan(request).job.notes == ()
+    assert platform.service.plan(request).job.notes == ()
 
 
-def test_own_hyperparameters_of_ti_are_not_refused(house, job):
+def test_own_hyperparameters_of_ti_are_not_refused(platform, job):
     request = job(ARGPARSE, "ti", parameters={"ti_log_level": 3, "max_steps": 1})
 
-    assert house.service.plan(request).tasks
+    assert platform.service.plan(request).tasks
 
 
-def test_words_of_kdl_are_looked_at(house):
-    house.put("s3://bucket/trainer/trainer/task.py", ARGPARSE.encode())
+def test_words_of_kdl_are_looked_at(platform):
+    platform.put("s3://bucket/trainer/trainer/task.py", ARGPARSE.encode())
     request = {"dialect": "kdl", "code": "s3://bucket/trainer", "module": "trainer.task"}
 
-    faults = faults_of(house, {**request, "job_args": "--max_steps 3 --max_stepss=300 -x"})
+    faults = faults_of(platform, {**request, "job_args": "--max_steps 3 --max_stepss=300 -x"})
 
     assert list(faults) == ["job_args"]
     assert "no parameter 'max_stepss', and parse_args() (trainer/task.py:8)" in faults["job_args"]
 
 
-def test_archive_with_an_empty_file_is_read(house):
+def test_archive_with_an_empty_file_is_read(platform):
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         for name, text in (("trainer/__init__.py", ""), ("trainer/task.py", ARGPARSE)):
             info = tarfile.TarInfo(name)
             info.size = len(text)
             tar.addfile(info, io.BytesIO(text.encode()))
-    house.put("s3://bucket/trainer.tar.gz", packed.getvalue())
+    platform.put("s3://bucket/trainer.tar.gz", packed.getvalue())
     request = {"dialect": "kdl", "code": "s3://bucket/trainer.tar.gz", "module": "trainer.task"}
 
-    faults = faults_of(house, {**request, "parameters": {"max_stepss": 3}})
+    faults = faults_of(platform, {**request, "parameters": {"max_stepss": 3}})
 
     assert list(faults) == ["parameters.max_stepss"]
 
 
-def test_oversized_file_gives_no_report(house, job):
-    house.put("s3://bucket/old/large.py", b"#" * (300 << 10))
+def test_oversized_file_gives_no_report(platform, job):
+    platform.put("s3://bucket/old/large.py", b"#" * (300 << 10))
 
-    assert house.service.plan(job(ARGPARSE)).tasks
+    assert platform.service.plan(job(ARGPARSE)).tasks
 
 
-def test_parameter_that_modelmaker_code_does_not_read_gives_note(house, job):
+def test_parameter_that_modelmaker_code_does_not_read_gives_note(platform, job):
     given = {"max_stepss": 3, "rate": 1, "batch_size": 2, "train_max_steps": 4}
 
-    notes = house.service.plan(job(MODELMAKER, "modelmaker", parameters=given)).job.notes
+    notes = platform.service.plan(job(MODELMAKER, "modelmaker", parameters=given)).job.notes
 
     about = [note for note in notes if "no parameter of this name" in note]
     assert len(about) == 1
@@ -310,9 +310,9 @@ def test_parameter_that_modelmaker_code_does_not_read_gives_note(house, job):
 @pytest.mark.parametrize(
     "use", ["HParams(**params)", "for n in params: pass", "params.items()", "package.build(params)"]
 )
-def test_modelmaker_code_that_passes_all_parameters_on_gives_no_note(house, job, use):
+def test_modelmaker_code_that_passes_all_parameters_on_gives_no_note(platform, job, use):
     text = f"{MODELMAKER}    {use}\n"
 
-    notes = house.service.plan(job(text, "modelmaker")).job.notes
+    notes = platform.service.plan(job(text, "modelmaker")).job.notes
 
     assert not [note for note in notes if "no parameter of this name" in note]

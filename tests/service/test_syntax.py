@@ -77,14 +77,14 @@ def packed(files):
 BROKEN = b"def f():\n    reutrn 3\n"
 
 
-def test_script_of_folder_in_store_is_checked(house):
-    house.put("obs://bucket/code/train.py", BROKEN)
+def test_script_of_folder_in_store_is_checked(platform):
+    platform.put("obs://bucket/code/train.py", BROKEN)
     request = {"dialect": "modelarts", "code": "obs://bucket/code", "boot_file": "train.py"}
 
     with pytest.raises(InvalidJob, match=r"boot_file: train\.py:2: invalid syntax"):
-        house.service.submit(request)
+        platform.service.submit(request)
 
-    assert list(house.records.living()) == []
+    assert list(platform.records.living()) == []
 
 
 @pytest.mark.parametrize(
@@ -96,19 +96,19 @@ def test_script_of_folder_in_store_is_checked(house):
         ({"task.py": BROKEN}, "trainer/task.py:2"),
     ],
 )
-def test_the_module_of_an_archive_is_checked(house, files, text):
-    house.put("ks3://bucket/t.tar.gz", packed(files))
+def test_the_module_of_an_archive_is_checked(platform, files, text):
+    platform.put("ks3://bucket/t.tar.gz", packed(files))
     request = {"dialect": "kdl", "code": "ks3://bucket/t.tar.gz", "module": "trainer.task"}
 
     with pytest.raises(InvalidJob, match=f"module: {text}: invalid syntax"):
-        house.service.submit(request)
+        platform.service.submit(request)
 
 
-def submitted(house, files):
+def submitted(platform, files):
     for name, text in files.items():
-        house.put(f"obs://bucket/code/{name}", text)
+        platform.put(f"obs://bucket/code/{name}", text)
     request = {"dialect": "modelarts", "code": "obs://bucket/code", "boot_file": "train.py"}
-    return house.service.plan(request)
+    return platform.service.plan(request)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def submitted(house, files):
         "try:\n    import model.net\nexcept KeyboardInterrupt:\n    pass",
     ],
 )
-def test_a_module_that_the_script_imports_is_checked(house, statement):
+def test_a_module_that_the_script_imports_is_checked(platform, statement):
     files = {
         "train.py": statement.encode(),
         "model/__init__.py": b"from . import part\n",
@@ -135,14 +135,14 @@ def test_a_module_that_the_script_imports_is_checked(house, statement):
 
     text = r"^code: model/net\.py:2: invalid syntax\. Did you mean 'return'\?: `reutrn 3`"
     with pytest.raises(InvalidJob, match=text):
-        submitted(house, files)
+        submitted(platform, files)
 
 
-def test_every_broken_module_is_reported_at_once(house):
+def test_every_broken_module_is_reported_at_once(platform):
     files = {"train.py": b"import a, b\n", "a.py": BROKEN, "b.py": b"x = (\n"}
 
     with pytest.raises(InvalidJob) as refused:
-        submitted(house, files)
+        submitted(platform, files)
 
     assert "code: a.py:2: invalid syntax" in str(refused.value)
     assert " b.py:1: '(' was never closed" in str(refused.value)
@@ -160,7 +160,7 @@ def test_every_broken_module_is_reported_at_once(house):
         "from outside import net",
     ],
 )
-def test_module_that_may_not_be_imported_is_no_fault(house, statement):
+def test_module_that_may_not_be_imported_is_no_fault(platform, statement):
     files = {
         "train.py": statement.encode(),
         "net.py": BROKEN,
@@ -168,14 +168,14 @@ def test_module_that_may_not_be_imported_is_no_fault(house, statement):
         "model/net.py": BROKEN,
     }
 
-    assert submitted(house, files).job.spec.entry == "train.py"
+    assert submitted(platform, files).job.spec.entry == "train.py"
 
 
-def test_a_module_in_python_2_is_no_fault(house):
+def test_a_module_in_python_2_is_no_fault(platform):
     files = {
         "train.py": b"import net\n",
         "net.py": b"import deep\nprint 'a' if 1 <> 2 else `3`\n",
         "deep.py": b"x = ur'a'\n",
     }
 
-    assert submitted(house, files).job.spec.entry == "train.py"
+    assert submitted(platform, files).job.spec.entry == "train.py"

@@ -8,9 +8,9 @@ REQUEST = {"dialect": "ti", "code": "cos://code/mnist", "entry_point": "train.py
 
 
 @pytest.fixture
-def service(house):
-    house.put("cos://code/mnist/train.py")
-    return house.service
+def service(platform):
+    platform.put("cos://code/mnist/train.py")
+    return platform.service
 
 
 def test_missing_entry_point_is_reported_by_field(service):
@@ -45,7 +45,7 @@ def test_an_unknown_instance_type_lists_the_known(service):
         service.submit({**REQUEST, "train_instance_type": "p3.2xlarge"})
 
 
-def test_mpi_is_not_kept(house, service):
+def test_mpi_is_not_kept(platform, service):
     with pytest.raises(Unsupported, match="mpi"):
         service.submit({**REQUEST, "distributions": {"mpi": {"enabled": True}}})
-    assert not house.records.living()
+    assert not platform.records.living()

@@ -22,7 +22,7 @@ def cache(tmp_path: Path) -> Iterator[ContentCache]:
 
 @pytest.fixture
 def large(cache: ContentCache) -> ContentCache:
-    """The cache with room for files of many megabytes."""
+    """The cache with space for files of many megabytes."""
     cache.limit = 1 << 30
     return cache
 

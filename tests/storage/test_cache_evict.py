@@ -105,9 +105,9 @@ def test_unreferenced_entry_is_evicted(cache: ContentCache, trees: list[CachedTr
     assert not trees[4].path.exists()
 
 
-def test_a_full_disk_makes_room_first(cache: ContentCache, trees: list[CachedTree]) -> None:
+def test_a_full_disk_evicts_first(cache: ContentCache, trees: list[CachedTree]) -> None:
     class Full(MemoryStorage):
-        """Has no room as long as the unpinned tree is there."""
+        """Has no free space as long as the unpinned tree is there."""
 
         def open(self, key: str) -> BinaryIO:
             if trees[3].path.exists():

@@ -123,7 +123,7 @@ def test_what_killed_fetch_left_waits_day_for_next(home: Path) -> None:
     assert not part.exists()
 
 
-def test_half_tree_is_first_to_make_room(home: Path) -> None:
+def test_half_tree_is_evicted_first(home: Path) -> None:
     fetcher(home, "victim", 400_000).communicate(timeout=60)
     cache = ContentCache(home / "cache", 1 << 30)
 

@@ -89,7 +89,7 @@ def test_large_graph_record_is_skipped_unread(tmp_path):
     length = struct.pack("<Q", 1 << 30)
     with open(writer.path, "ab") as file:
         file.write(length + struct.pack("<I", masked_crc32c(length)))
-        file.truncate(file.tell() + (1 << 30) + 4)  # takes no room
+        file.truncate(file.tell() + (1 << 30) + 4)  # takes no disk space
     writer.scalar("loss", 2, 2.0)
     collection = Collection()
 

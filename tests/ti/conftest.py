@@ -32,9 +32,9 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
+def machine(tmp_path_factory):
     """One home and one server for all tests of a file."""
-    folder = tmp_path_factory.mktemp("house")
+    folder = tmp_path_factory.mktemp("machine")
     (folder / "run").mkdir(mode=0o700)
     yield folder
     env = {"DANLU_HOME": str(folder / "home"), "XDG_RUNTIME_DIR": str(folder / "run")}
@@ -42,11 +42,11 @@ def house(tmp_path_factory):
 
 
 @pytest.fixture
-def desk(house, tmp_path, monkeypatch):
+def desk(machine, tmp_path, monkeypatch):
     for name in [name for name in os.environ if name.startswith("DANLU_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(house / "run"))
-    monkeypatch.setenv("DANLU_HOME", str(house / "home"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine / "run"))
+    monkeypatch.setenv("DANLU_HOME", str(machine / "home"))
     monkeypatch.setenv("DANLU_WARM", "off")
     monkeypatch.setenv("DANLU_CPUS", "4")
     monkeypatch.setenv("DANLU_GPUS", "none")

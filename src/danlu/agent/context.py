@@ -103,8 +103,8 @@ class Workspace:
 
     def full_disk(self) -> str:
         """Return the workspace folder if its disk has less than 1 MiB free, else ""."""
-        room = os.statvfs(self.folder)
-        return str(self.folder) if room.f_bavail * room.f_frsize < _HARDLY else ""
+        disk = os.statvfs(self.folder)
+        return str(self.folder) if disk.f_bavail * disk.f_frsize < _HARDLY else ""
 
     def clear_scratch(self) -> bool:
         """Remove files that no retry needs. Return False if there were none.
@@ -233,7 +233,7 @@ def claimed_task(
     stop = StopSignal(lambda: stop_request_for_signal(files, task.limits.grace))
     stop.listen()
     heartbeat = HeartbeatThread(
-        files, task.limits, stop, make_room=workspace.spend_reserve, home=settings.home
+        files, task.limits, stop, free_space=workspace.spend_reserve, home=settings.home
     )
     heartbeat.start()
     processes = Processes(mark(task.job_id, task.attempt, task.name), resources.group)

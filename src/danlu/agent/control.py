@@ -216,7 +216,7 @@ class HeartbeatThread:
         limits: Limits,
         stop_signal: StopSignal,
         *,
-        make_room: Callable[[], bool],
+        free_space: Callable[[], bool],
         home: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -224,7 +224,7 @@ class HeartbeatThread:
         self._files = files
         self._limits = limits
         self._stop_signal = stop_signal
-        self._make_room = make_room
+        self._free_space = free_space
         self._home = home
         self._clock = clock
         self._seq = 0
@@ -277,7 +277,7 @@ class HeartbeatThread:
         log.warning("heartbeat not written seq=%s silent=%.1f error=%s", self._seq, silent, error)
         self._full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         if self._full:
-            self._make_room()
+            self._free_space()
         self._check_silence(silent)
 
     def add_silence(self, passed: float) -> None:

@@ -277,11 +277,11 @@ def _upload(
     Files that are the only copy of a model are uploaded regardless of the limit.
     """
     place = jobs_place(settings)
-    room = settings.keep_limit
+    left = settings.keep_limit
     fit = []
     for file in sorted(listed.files, key=lambda file: (not file.only, -file.written)):
-        if file.only or file.size <= room:
-            room -= file.size
+        if file.only or file.size <= left:
+            left -= file.size
             fit.append(file)
     listed = replace(listed, files=tuple(sorted(fit, key=lambda file: file.path)))
     files.write_kept(listed)

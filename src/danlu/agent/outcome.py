@@ -267,7 +267,7 @@ def write_outcome(
     redactor: Redactor,
     *,
     timeout: float,
-    make_room: Callable[[], bool],
+    free_space: Callable[[], bool],
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
     """Write the outcome. Retry for up to ``timeout`` seconds, then raise the last error."""
@@ -290,7 +290,7 @@ def write_outcome(
             return
         except (OSError, StorageError) as error:
             log.warning("outcome not written waited=%.0f error=%s", waited, error)
-            if make_room():
+            if free_space():
                 continue
             if waited > timeout:
                 raise

@@ -193,7 +193,7 @@ class _TaskRunner:
             result,
             self._context.redactor,
             timeout=self._task.limits.lost_after,
-            make_room=self._make_room,
+            free_space=self._free_space,
         )
         log.info("ended reason=%s exit_code=%s", result.reason.value, result.exit_code)
 
@@ -330,7 +330,7 @@ class _TaskRunner:
         request = self._stop_signal.request
         return request is not None and request.why.forbids_writes
 
-    def _make_room(self) -> bool:
+    def _free_space(self) -> bool:
         return self._workspace.spend_reserve() or self._workspace.clear_scratch()
 
     def _memory_kills(self) -> int:

@@ -237,7 +237,7 @@ def output_disks(session: Session) -> Iterator[Finding]:
         return  # reported by check_server
     places = (settings.home, settings.work, settings.store)
     seen = {disk_of(str(place)).mount for place in places}
-    # First the jobs with outputs that could not be stored: their disk must have room.
+    # First the jobs with outputs that could not be stored: their disk needs free space.
     for job in sorted(jobs, key=lambda job: not job["unstored"]):
         for uri in job["spec"]["outputs"].values():
             if not uri.startswith("file:"):

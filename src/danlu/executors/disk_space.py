@@ -69,7 +69,7 @@ class Reserve:
         return spent
 
 
-def make_room(settings: Settings) -> None:
+def free_reserve(settings: Settings) -> None:
     """If the disk of the home is full, delete the reserve, or the content cache without one."""
     if _is_full(settings.home) and not Reserve(settings.home).spend():
         from danlu.storage.cache import ContentCache

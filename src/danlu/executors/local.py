@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from danlu.errors import ExecutorError, InvalidJob, NoCapacity, Unavailable
-from danlu.executors import disk_space as room
+from danlu.executors import disk_space
 from danlu.executors.agents import AGENT, FORK_SERVER, Agents
 from danlu.executors.api import Capacity
 from danlu.executors.kept_files import KeptFilesStore
@@ -181,7 +181,7 @@ class LocalExecutor:
         with self._lock:
             held = self._reservations.of(job_id)
             if held is None:
-                held = self._introduce(self._find_room(_checked(job_id), roles))
+                held = self._introduce(self._find_capacity(_checked(job_id), roles))
                 try:
                     self._reservations.hold(job_id, held)
                 except OSError:
@@ -256,7 +256,7 @@ class LocalExecutor:
         for folder in (self._settings.work, self._settings.jobs):
             self._trash.discard(folder / _checked(job_id))
         try:
-            room.require_free_space(self._settings.home)
+            disk_space.require_free_space(self._settings.home)
         except OSError:
             self._trash.wait(_TRASH_TIMEOUT)  # The caller needs the disk space.
 
@@ -286,12 +286,12 @@ class LocalExecutor:
             return
         if self._agents.has_started(task):
             return  # starting, or exited without a claim: poll() reports which
-        room.require_free_space(self._settings.home)
+        disk_space.require_free_space(self._settings.home)
         files.write_plan(task, secrets_of(task, secrets))
         self._watches.began(task)
         self._agents.start(task, self._workspace(job_id, task.attempt, task.name))
 
-    def _find_room(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
+    def _find_capacity(self, job_id: str, roles: Sequence[Role]) -> Sequence[Place]:
         free = left(self._capacity, self._reservations.places())
         places = allocate(roles, free)
         if places is None:

@@ -130,7 +130,7 @@ class Connection(H11Protocol):
         self._await_head()
         if not local:
             self._is_unknown = True
-            self._make_room()
+            self._close_idle()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -152,7 +152,7 @@ class Connection(H11Protocol):
         if self._waiting is None:
             self._waiting = self.loop.call_later(HEAD_TIMEOUT, self.transport.abort)
 
-    def _make_room(self) -> None:
+    def _close_idle(self) -> None:
         unknown = [
             each for each in self.connections if isinstance(each, Connection) and each.is_unknown
         ]

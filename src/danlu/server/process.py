@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import danlu
 from danlu.atomic_file import write_whole
 from danlu.errors import Conflict
-from danlu.executors.disk_space import make_room
+from danlu.executors.disk_space import free_reserve
 from danlu.messages import get_message
 from danlu.server.guard import LOOPBACK, Auth, check_bind
 from danlu.server.listen import TcpAddress, open_tcp, open_unix, url_for_others
@@ -124,7 +124,7 @@ def serve(
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = HomeLock(settings.home)
     lock.take({"pid": os.getpid(), "version": danlu.__version__, "since": time.time()})
-    make_room(settings)
+    free_reserve(settings)
     with contextlib.ExitStack() as leaving:
         leaving.callback(lock.release)
         listening = leaving.enter_context(_listening(settings, tcp))

@@ -271,7 +271,7 @@ class FileView(BaseModel):
 
 class FilesView(BaseModel):
     """What a job has left. ``problems``: sentences on outputs that could not be listed;
-    ``removed``: kept files that are gone, because of their age or to make room."""
+    ``removed``: kept files that are gone, because of their age or to free space."""
 
     job: str
     name: str

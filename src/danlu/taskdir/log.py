@@ -81,9 +81,9 @@ class LogWriter:
         while rest:
             if not self._kept or self._kept[-1].size >= self._segment:
                 self._open()
-            room = self._segment - self._kept[-1].size
-            self._add(rest[:room])
-            rest = rest[room:]
+            left = self._segment - self._kept[-1].size
+            self._add(rest[:left])
+            rest = rest[left:]
 
     def flush(self) -> None:
         """Make everything written so far readable."""

@@ -167,7 +167,7 @@ def test_cifar_is_an_archive_or_its_folder(tf, home, packed):
     assert (x.shape, y.max(), more.shape) == ((50000, 32, 32, 3), 1, (3, 32, 32, 3))
 
 
-def test_words_and_houses(tf, home):
+def test_words_and_homes(tf, home):
     import numpy as np
     from keras.datasets import boston_housing, imdb, reuters
 
@@ -186,13 +186,13 @@ def test_words_and_houses(tf, home):
 
     (x, _), _ = imdb.load_data(num_words=100)
     (news, _), _ = reuters.load_data(test_split=0.25)
-    (houses, prices), _ = boston_housing.load_data()
+    (homes, prices), _ = boston_housing.load_data()
 
     assert sorted(len(text) for text in x) == [2, 3, 4, 5]
     assert imdb.get_word_index() == {"good": 1}
     assert reuters.get_word_index() == {"oil": 2}
     assert len(news) == 3
-    assert (houses.shape, len(prices)) == ((8, 13), 8)
+    assert (homes.shape, len(prices)) == ((8, 13), 8)
 
 
 def test_get_file_gives_a_folder_that_was_unpacked(tf, home):

@@ -255,9 +255,9 @@ class Collection:
         return changed
 
     def curves(self) -> model.Curves:
-        room = model.ALL_POINTS // max(len(self._series), 1)
+        most = model.ALL_POINTS // max(len(self._series), 1)
         found = [
-            model.Curve(run, tag, tuple(map(_to_model, _thinned(series.points(), room))))
+            model.Curve(run, tag, tuple(map(_to_model, _thinned(series.points(), most))))
             for (run, tag), series in sorted(self._series.items())
         ]
         return model.Curves(tuple(found), len(self._left_out))
@@ -297,10 +297,10 @@ def _begin_again(series: Series, item: Scalar) -> None:
         series.cut(item.step)
 
 
-def _thinned(points: list[Point], room: int) -> list[Point]:
-    if len(points) <= room:
+def _thinned(points: list[Point], most: int) -> list[Point]:
+    if len(points) <= most:
         return points
-    series = Series(room)
+    series = Series(most)
     for point in points:
         series.add(point)
     return series.points()

@@ -109,12 +109,12 @@ class TaskSandbox:
     def isolated(self, missing: Sequence[str]) -> Isolated:
         """Return how a started process is isolated; ``missing`` is what its sandbox lacks."""
         isolation, tmp = self.workspace.task.place.isolation, bool(self.workspace.temporary)
-        room = os.statvfs(self.workspace.folder)
+        disk = os.statvfs(self.workspace.folder)
         return Isolated(
             namespace=isolation.namespace,
             overlay=isolation.private_paths and isolation.overlay,
             tmp=tmp,
-            tmp_free=room.f_bavail * room.f_frsize if tmp else 0,
+            tmp_free=disk.f_bavail * disk.f_frsize if tmp else 0,
             shm=self._shm,
             cgroup=bool(self._groups[0]),
             processes=self._bounds.processes if self._bounds.enforced else 0,

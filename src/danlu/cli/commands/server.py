@@ -130,7 +130,7 @@ def status_command(session: Session) -> None:
     """Show whether the server runs, where, and its capacity. Starts nothing."""
     now = state(session)
     if now["running"]:
-        now |= _room(session)
+        now |= _capacity(session)
     if session.json:
         session.screen.json(now)
         return
@@ -139,7 +139,7 @@ def status_command(session: Session) -> None:
     session.screen.data("\n".join(fields(_rows(now))))
 
 
-def _room(session: Session) -> dict[str, object]:
+def _capacity(session: Session) -> dict[str, object]:
     """Return the capacity, or the reason why it is unknown if a cluster does not respond."""
     try:
         return {"capacity": session.client.capacity()}
@@ -159,11 +159,13 @@ def _rows(now: dict[str, object]) -> list[tuple[str, str]]:
     if isinstance(capacity, dict):
         gpus = len(capacity["gpus"])
         memory = size(capacity["memory"])
-        room = get_message("status.room_is", cpus=f"{capacity['cpus']:g}", memory=memory, gpus=gpus)
-        rows.append((get_message("status.room"), room))
+        text = get_message(
+            "status.capacity_is", cpus=f"{capacity['cpus']:g}", memory=memory, gpus=gpus
+        )
+        rows.append((get_message("status.capacity"), text))
         rows += [_node(node) for node in capacity.get("nodes", ())]
     elif now.get("unavailable"):
-        rows.append((get_message("status.room"), str(now["unavailable"])))
+        rows.append((get_message("status.capacity"), str(now["unavailable"])))
     return rows
 
 

@@ -120,13 +120,13 @@ class Cluster:
         found = []
         for node in ray.nodes():
             if node["Alive"]:
-                room = node["Resources"]
+                resources = node["Resources"]
                 found.append(
                     {
                         "host": node["NodeManagerAddress"],
-                        "cpus": room.get("CPU", 0.0),
-                        "memory": int(room.get("memory", 0)),
-                        "gpus": int(room.get("GPU", 0)),
+                        "cpus": resources.get("CPU", 0.0),
+                        "memory": int(resources.get("memory", 0)),
+                        "gpus": int(resources.get("GPU", 0)),
                     }
                 )
         return sorted(found, key=lambda node: str(node["host"]))
@@ -138,16 +138,16 @@ class Cluster:
         bundles: Sequence[dict[str, float]],
         home: str,
         isolated: bool,
-        room: float,
+        capacity_timeout: float,
         timeout: float,
     ) -> dict[str, Any]:
         """Reserve capacity for all tasks or for none, and start an agent actor in each bundle.
 
-        Waits ``room`` seconds for capacity and ``timeout`` seconds for the actors. A repeated
-        call continues the first. Without enough capacity no pending placement group is left, which
-        could take capacity later without a request.
+        Waits ``capacity_timeout`` seconds for capacity and ``timeout`` seconds for the actors. A
+        repeated call continues the first. Without enough capacity no pending placement group is
+        left, which could take capacity later without a request.
         """
-        group = self._group(job_id, bundles, room)
+        group = self._group(job_id, bundles, capacity_timeout)
         if group is None:
             return {"state": PENDING}
         with self._lock:
@@ -241,14 +241,14 @@ class Cluster:
             return None
 
     def _group(
-        self, job_id: str, bundles: Sequence[dict[str, float]], room: float
+        self, job_id: str, bundles: Sequence[dict[str, float]], capacity_timeout: float
     ) -> PlacementGroup | None:
         group = self._find(job_id)
         if group is not None and not _same(group.bundle_specs, bundles):
             remove_placement_group(group)
             group = None
         if group is None:
-            if not self._wait_for_room(bundles, room):
+            if not self._wait_for_capacity(bundles, capacity_timeout):
                 return None
             group = placement_group(
                 [dict(bundle) for bundle in bundles],
@@ -262,7 +262,7 @@ class Cluster:
         return None
 
     @staticmethod
-    def _wait_for_room(bundles: Sequence[dict[str, float]], seconds: float) -> bool:
+    def _wait_for_capacity(bundles: Sequence[dict[str, float]], seconds: float) -> bool:
         until = time.monotonic() + seconds
         while not fits(bundles, list(available_resources_per_node().values())):
             if time.monotonic() >= until:

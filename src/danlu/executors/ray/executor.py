@@ -189,12 +189,12 @@ class RayExecutor:
             bundles=bundles_of(roles),
             home=self._settings.node_home,
             isolated=self._settings.isolation != "none",
-            room=self._timeouts.capacity,
+            capacity_timeout=self._timeouts.capacity,
             timeout=self._timeouts.actors,
         )
         if found["state"] != READY:
             pending = found["state"] == PENDING
-            key = "ray.no_room" if pending else "ray.preparing"
+            key = "ray.no_capacity" if pending else "ray.preparing"
             raise NoCapacity.from_key(key, job_id=job_id)
         if attempt is None:
             with raise_unavailable():

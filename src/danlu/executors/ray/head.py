@@ -313,7 +313,7 @@ def _start(settings: Settings, host: str, before: Head | None, command: Sequence
     options.append("--log-color=false")  # the error message contains its last line
     log = settings.home / "ray" / "head.log"
     pid = spawn(
-        [*command, "start", *options, *ports.options, *_room(settings)],
+        [*command, "start", *options, *ports.options, *_capacity_options(settings)],
         folder,
         log,
         _environment(settings),
@@ -322,7 +322,7 @@ def _start(settings: Settings, host: str, before: Head | None, command: Sequence
     return Head(ports.address, pid, started(pid) or 0, str(folder), dashboard)
 
 
-def _room(settings: Settings) -> list[str]:
+def _capacity_options(settings: Settings) -> list[str]:
     """Return the capacity settings as options of ``ray start``. Ray detects what is not set."""
     options = []
     if settings.cpus:

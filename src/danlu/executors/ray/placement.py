@@ -101,18 +101,18 @@ def spread(roles: Sequence[Role], nodes: Sequence[Node]) -> list[str] | None:
     return found
 
 
-def fits(bundles: Sequence[Mapping[str, float]], rooms: Sequence[Mapping[str, float]]) -> bool:
+def fits(bundles: Sequence[Mapping[str, float]], capacities: Sequence[Mapping[str, float]]) -> bool:
     """Return True if all bundles fit at once.
 
     Places the largest bundle first, each into the smallest capacity that fits.
     """
-    left = [dict(room) for room in rooms]
+    left = [dict(each) for each in capacities]
     for bundle in sorted(
         bundles, key=lambda b: [b.get(name, 0.0) for name in _SCARCE], reverse=True
     ):
         closest = min(
-            (room for room in left if _holds(room, bundle)),
-            key=lambda room: [room.get(name, 0.0) for name in _SCARCE],
+            (each for each in left if _holds(each, bundle)),
+            key=lambda each: [each.get(name, 0.0) for name in _SCARCE],
             default=None,
         )
         if closest is None:
@@ -122,8 +122,8 @@ def fits(bundles: Sequence[Mapping[str, float]], rooms: Sequence[Mapping[str, fl
     return True
 
 
-def _holds(room: Mapping[str, float], bundle: Mapping[str, float]) -> bool:
-    return all(room.get(name, 0.0) + ROUNDING >= amount for name, amount in bundle.items())
+def _holds(capacity: Mapping[str, float], bundle: Mapping[str, float]) -> bool:
+    return all(capacity.get(name, 0.0) + ROUNDING >= amount for name, amount in bundle.items())
 
 
 def faults(roles: Sequence[Role], nodes: Sequence[Node]) -> list[tuple[str, str]]:
@@ -151,6 +151,6 @@ def _one(role: Role, asked: str, there_is: str) -> str:
 def _together(roles: Sequence[Role], nodes: Sequence[Node]) -> str:
     count = sum(role.count for role in roles)
     cpus = sum(role.cpus * role.count for role in roles)
-    rooms = ", ".join(f"{node.host}: {node.cpus:g} CPUs, {node.gpus} GPUs" for node in nodes[:8])
-    rooms += ", …" if len(nodes) > 8 else ""
-    return get_message("ray.does_not_fit", count=count, cpus=cpus, rooms=rooms)
+    shown = ", ".join(f"{node.host}: {node.cpus:g} CPUs, {node.gpus} GPUs" for node in nodes[:8])
+    shown += ", …" if len(nodes) > 8 else ""
+    return get_message("ray.does_not_fit", count=count, cpus=cpus, nodes=shown)

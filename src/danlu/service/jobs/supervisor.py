@@ -113,13 +113,13 @@ class Supervisor:
         """Advance every job that has not ended; return the seconds until the next tick."""
         jobs = self._records.living()
         self._moved = False
-        room = True
+        has_capacity = True
         for job in jobs:
             # No job overtakes another: a large job at the head of the queue must get its
             # reservation eventually.
-            if not room and job.state is JobState.QUEUED and not job.stop_requested:
+            if not has_capacity and job.state is JobState.QUEUED and not job.stop_requested:
                 continue
-            room = self._advance_safely(job) and room
+            has_capacity = self._advance_safely(job) and has_capacity
         self._revoked.end()
         if self._cleanup.run_hourly() and self._sharing.name:
             self._recovery.after_crash()  # jobs of this server may have ended on another one

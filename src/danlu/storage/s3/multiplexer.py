@@ -126,9 +126,9 @@ class S3Connection:
     def _receive(self) -> Reply | None:
         pending = True
         while pending:
-            room = memoryview(self._buffer)[self._filled :]
-            count = self._socket.recv_into(room)
-            room.release()
+            free = memoryview(self._buffer)[self._filled :]
+            count = self._socket.recv_into(free)
+            free.release()
             if not count:
                 raise UnsupportedResponse("cut off")
             self._filled += count

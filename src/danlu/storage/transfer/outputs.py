@@ -43,7 +43,7 @@ class Scan:
     refused: dict[str, None] = field(default_factory=dict)
     links: int = 0
 
-    def has_room(self, depth: int, *, link: bool) -> bool:
+    def allows_entry(self, depth: int, *, link: bool) -> bool:
         """Return True if one more folder may be scanned. Otherwise add a message to ``refused``."""
         self.links += link
         if depth > MAX_DEPTH:
@@ -81,7 +81,7 @@ def _scan(path: str, at: str, above: tuple[str, ...], found: Scan, warn: bool) -
         except OSError:
             continue  # vanished, or a link to nothing
         if stat.S_ISDIR(status.st_mode):
-            if found.has_room(len(above), link=entry.is_symlink()):
+            if found.allows_entry(len(above), link=entry.is_symlink()):
                 _scan(real, f"{name}/", (*above, real), found, warn)
             empty = False
         elif stat.S_ISREG(status.st_mode):

@@ -180,7 +180,7 @@ class SequenceQueueingStateSaver:
                     "initial_states may not be empty: at least one state variable is required to "
                     "properly enqueue split sequences to run in separate iterations"
                 )
-            with tf.control_dependencies(_room_for(batch_size, capacity)):
+            with tf.control_dependencies(_check_capacity(batch_size, capacity)):
                 self._key = tf.identity(input_key, name="key")
             length = tf.convert_to_tensor(input_length, name="length")
             self._length, self._padded, self._sequences = checked_lengths(
@@ -266,24 +266,24 @@ class SequenceQueueingStateSaver:
         for name, tensor in self._context.items():
             times = tf.concat([[count], tf.ones([tf.rank(tensor)], tf.int32)], 0)
             values[f"context/{name}"] = tf.tile(tf.expand_dims(tensor, 0), times)
-        room = self._capacity_queue.enqueue((_TOKEN,))
+        place = self._capacity_queue.enqueue((_TOKEN,))
         inserted = [self._insert(slot, keys, value) for slot, value in values.items()]
         # The state comes last: a segment is ready once it has one.
-        with tf.control_dependencies([room, *inserted]):
+        with tf.control_dependencies([place, *inserted]):
             begun = [
                 self._insert(f"state/{name}", keys[:1], tf.expand_dims(tensor, 0))
                 for name, tensor in self._states.items()
             ]
-        return tf.group(room, *inserted, *begun, name="StateSaverPrefetchGroup")
+        return tf.group(place, *inserted, *begun, name="StateSaverPrefetchGroup")
 
 
-def _room_for(batch_size: Any, capacity: int | None) -> list[tf.Operation]:
+def _check_capacity(batch_size: Any, capacity: int | None) -> list[tf.Operation]:
     """Return the check, if it can only be made when the size of a batch is known."""
     if capacity is None:
         return []
     if tf.is_tensor(batch_size):
-        size, room = tf.cast(batch_size, tf.int64), tf.cast(capacity, tf.int64)
-        return [tf.assert_greater_equal(room, size, message="capacity needs to be >= batch_size.")]
+        size, limit = tf.cast(batch_size, tf.int64), tf.cast(capacity, tf.int64)
+        return [tf.assert_greater_equal(limit, size, message="capacity needs to be >= batch_size.")]
     if capacity < batch_size:
         raise ValueError(f"capacity {capacity} needs to be >= batch_size {batch_size}")
     return []
