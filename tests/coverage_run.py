@@ -37,9 +37,9 @@ UNMEASURED = [
     "tests/client/test_import_cost.py",
     "tests/runtime/old/test_stdlib.py::test_module_of_users_with_old_name_is_users",
     "tests/runtime/old/test_stdlib.py::test_pickles_of_python_2_are_read",
-    "tests/runtime/repair/test_loader.py::test_file_of_users_is_not_hidden_by_what_repair_needs",
+    "tests/runtime/repair/test_loader.py::test_own_file_is_not_hidden_by_repair_module",
     "tests/runtime/repair/test_python2_files.py::test_pickles_go_through_files_opened_for_text",
-    "tests/runtime/test_launch.py::test_module_of_users_own_comes_before_one_of_pythons",
+    "tests/runtime/test_launch.py::test_own_module_precedes_module_of_python",
     "tests/test_imports.py",
 ]
 # These have folders that take long on their own.

@@ -59,11 +59,11 @@ SLOW = (
     "tests/runtime/keras2/test_scikit_learn.py::test_a_grid_is_searched",
     "tests/runtime/old/test_sklearn.py::test_arguments_of_before",
     "tests/runtime/repair/test_keras_imports.py::test_a_script_gets_the_layers_of_its_keras",
-    "tests/runtime/test_check.py::test_script_of_tensorflow_2_is_asked_of_tensorflow_2",
+    "tests/runtime/test_check.py::test_script_of_tf2_is_asked_of_tf2",
     "tests/runtime/tf1/contrib/test_learn_estimators.py::test_columns_of_both_kinds_are_taken",
     "tests/runtime/tf1/contrib/test_learn_experiment.py::test_training_and_evaluation_take_turns",
     "tests/runtime/tf1/contrib/test_learn_experiment.py::test_a_validation_monitor_stops_when_nothing_gets_better",
-    "tests/runtime/tf1/test_layouts.py::test_networks_in_nchw_train_where_tensorflow_leaves_onednn_off",
+    "tests/runtime/tf1/test_layouts.py::test_nchw_networks_train_without_onednn",
     "tests/runtime/tffs/test_errors.py::test_a_large_tensor_elsewhere_is_read_whole",
     "tests/service/test_versions.py::test_names_are_of_one_or_of_other",
     "tests/test_docs.py::test_what_is_marked_run_runs[docs/guides/algorithms.md]",
@@ -102,10 +102,9 @@ SLOW = (
 )
 # More cases of what one case of make test-services shows, run by make test-long.
 LONG = (
-    "tests/chaos/test_peer_killed.py::test_evaluator_that_is_killed_costs_no_more_than_checkpoint",
+    "tests/chaos/test_peer_killed.py::test_killed_evaluator_costs_no_more_than_checkpoint",
     *(
-        "tests/chaos/test_peer_killed.py::"
-        f"test_whichever_task_is_killed_others_stop_and_job_goes_on[{style}]"
+        f"tests/chaos/test_peer_killed.py::test_killed_task_stops_others_and_job_continues[{style}]"
         for style in ("mox", "modelmaker", "plain")
     ),
     *(
@@ -115,17 +114,17 @@ LONG = (
     ),
     "tests/agent/test_warm_client.py::test_same_process_serves_scripts_of_second_generation",
     # CI runs make demo.
-    "tests/cli/test_command_line.py::test_demo_runs_job_of_each_service_and_shows_table",
+    "tests/cli/test_command_line.py::test_demo_runs_one_job_of_each_service",
     "tests/programs/test_hints.py::test_tensorflow_program_runs_after_change_that_hint_names[data_file]",
     "tests/programs/test_moxing.py::test_keras_json_model_keeps_its_accuracy",
     "tests/programs/test_moxing.py::test_large_batches_in_half_precision_learn_with_lars",
     "tests/programs/test_moxing.py::test_pictures_are_learned_by_many_as_by_one",
     "tests/programs/test_rehearsal.py::test_a_rehearsal_of_keras_ends_after_three_batches[2.18]",
     "tests/programs/test_stores.py::test_the_program_of_kdls_manual_trains_on_ks3[embedded]",
-    "tests/programs/test_tf1_programs.py::test_second_job_exports_its_model_to_place_of_first",
+    "tests/programs/test_tf1_programs.py::test_second_job_exports_to_place_of_first",
     "tests/programs/test_tf1_programs.py::test_a_small_resnet_of_slim_trains",
     "tests/runtime/fused/test_xla.py::",
-    "tests/runtime/modelmaker/test_fused.py::test_checkpoints_summaries_and_logs_are_those_of_single_steps[dropout]",
+    "tests/runtime/modelmaker/test_fused.py::test_outputs_equal_those_of_single_steps[dropout]",
     "tests/runtime/modelmaker/test_fused.py::test_with_xla_it_is_same_to_five_digits",
 )
 

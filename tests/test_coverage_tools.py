@@ -140,5 +140,5 @@ def test_draw_is_deterministic_and_nested():
         ("ti/following.py", "tests/ti"),
     ],
 )
-def test_tests_of_package_are_in_folder_of_its_name(file, tests):
+def test_tests_of_package_are_in_its_folder(file, tests):
     assert own_tests(file).as_posix() == tests

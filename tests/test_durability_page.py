@@ -27,7 +27,7 @@ def test_every_fault_has_its_row(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_what_is_promised_is_held_by_tests_that_are_there(path):
+def test_promises_are_held_by_existing_tests(path):
     faults = []
     for fault, _, state, tests in faults_of(path):
         named = TEST.findall(tests)
@@ -53,7 +53,7 @@ def test_both_pages_name_the_same_tests():
     assert first == second
 
 
-def test_every_number_has_its_seed_its_commit_and_its_test():
+def test_every_number_has_seed_commit_and_test():
     for name, result in results().items():
         assert re.fullmatch(r"[0-9a-f]{12}", result["commit"]), name
         assert isinstance(result["seed"], int), name

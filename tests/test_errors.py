@@ -47,7 +47,7 @@ def test_an_error_is_reported_over_the_wire():
     }
 
 
-def test_all_faults_of_job_are_reported_together_and_apart():
+def test_all_faults_of_job_are_reported():
     error = InvalidJob([("boot_file", "'a.sh' is no Python file."), ("nodes", "got 0.")])
 
     assert str(error) == "boot_file: 'a.sh' is no Python file.\nnodes: got 0."
@@ -104,7 +104,7 @@ def test_a_near_name_is_offered_before_the_list():
     assert suggestion("x", []) == ""
 
 
-def test_what_is_not_found_is_named_with_its_kind():
+def test_missing_object_is_named_with_its_kind():
     error = NotFound("dialect", "modelart", known=["modelarts"])
 
     assert error.message == "There is no dialect named 'modelart'."

@@ -26,7 +26,7 @@ def test_a_test_that_hangs_is_killed_and_reported(tmp_path):
     assert not is_alive
 
 
-def test_test_that_ends_its_process_is_reported_as_failed(tmp_path):
+def test_test_ending_its_process_is_reported(tmp_path):
     from forked import Template
 
     ends = tmp_path / "test_it.py"

@@ -72,7 +72,7 @@ def test_job_is_asked_for_without_job_model(tmp_path):
     assert loaded(code) & (HEAVY | unused) == set()
 
 
-def test_server_of_this_machine_is_asked_without_email_and_tls(tmp_path):
+def test_local_server_needs_no_email_or_tls(tmp_path):
     code = (
         "import socket, threading\n"
         "from danlu.client.connection import Target, Wire\n"
@@ -106,11 +106,11 @@ def test_missing_name_of_moxing_raises_unsupported(package, name):
 
 
 @pytest.mark.parametrize("package", ["ti", "moxing"])
-def test_python_may_ask_package_for_names_of_its_own(package):
+def test_package_allows_names_that_python_requests(package):
     assert not hasattr(__import__(package), "__wrapped__")
 
 
-def test_agent_speaks_to_no_service_it_does_not_use(tmp_path):
+def test_agent_uses_only_services_it_needs(tmp_path):
     code = (
         "from pathlib import Path\n"
         "import danlu.agent.task_runner, danlu.agent.inputs, danlu.agent.outputs\n"

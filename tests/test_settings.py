@@ -307,7 +307,7 @@ def test_the_database_of_several_servers_is_postgresql(env):
     assert message.endswith(", got *** (environment).")
 
 
-def test_embedded_store_is_below_home_or_where_it_is_set(env, tmp_path):
+def test_embedded_store_is_below_home_or_configured(env, tmp_path):
     assert load(env=env).store == Path(env["DANLU_HOME"], "store")
     assert load({"home": tmp_path / "there"}, env).store == tmp_path / "there" / "store"
     assert load(env=env | {"DANLU_STORE": "/bound/store"}).store == Path("/bound/store")
@@ -346,7 +346,7 @@ def test_keys_from_environment_join_address_of_file(env, write):
     assert (found.region, found.access_key, found.token) == ("cn-north-4", "canary-1", "")
 
 
-def test_empty_variable_of_endpoint_is_one_that_is_not_set(env):
+def test_empty_endpoint_variable_counts_as_unset(env):
     assert load(env=env | {"DANLU_S3_ENDPOINT": "", "DANLU_S3_TOKEN": ""}).stores == {}
 
 
@@ -385,7 +385,7 @@ def test_invalid_endpoint_is_not_reported_as_missing(env):
         ("[stores.s3]\naccess_key = ['canary']", "stores.s3.access_key: must be text, got *** ("),
     ],
 )
-def test_wrong_table_of_stores_is_reported_by_its_name(env, write, text, shown_text):
+def test_wrong_table_of_stores_is_named(env, write, text, shown_text):
     write(text)
 
     message = refused(env)

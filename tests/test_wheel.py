@@ -124,7 +124,7 @@ def test_job_runs_where_wheel_alone_was_installed(
 
 
 @pytest.mark.long
-def test_wheel_holds_all_that_is_read_at_run_time(wheel: Path) -> None:
+def test_wheel_contains_everything_read_at_runtime(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
 
     for path in (ROOT / "src").rglob("*"):
@@ -133,7 +133,7 @@ def test_wheel_holds_all_that_is_read_at_run_time(wheel: Path) -> None:
 
 
 @pytest.mark.long
-def test_base_alone_is_client_and_reports_what_server_needs(wheel: Path, clean: Clean) -> None:
+def test_base_install_is_client_and_names_extra(wheel: Path, clean: Clean) -> None:
     clean.install(str(wheel))
     (clean.folder / "train.py").write_text("print('here')")
 

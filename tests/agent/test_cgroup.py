@@ -45,7 +45,7 @@ def test_groups_that_are_empty_and_old_are_swept(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["danlu-used", "other"]
 
 
-def test_group_whose_agent_lives_is_kept_however_old_it_seems(tmp_path):
+def test_group_with_living_agent_is_kept(tmp_path):
     """It is empty while data is fetched, which may take hours; and a clock may jump."""
     group = cgroup.ControlGroup(tmp_path / "danlu-fetching")
     group.folder.mkdir()
@@ -153,7 +153,7 @@ def test_descendants_do_not_include_oneself_or_others():
     process.wait()
 
 
-def test_process_kernel_does_not_let_go_is_given_up():
+def test_process_kernel_does_not_let_go_is_abandoned():
     """A clock that runs: a minute passes with every look."""
     now = [0.0]
 

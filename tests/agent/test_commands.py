@@ -102,7 +102,7 @@ def test_last_command_runs_after_stop_within_grace(bench, until):
     assert "tidy" in lines(bench, files)
 
 
-def test_last_command_that_does_not_end_is_ended_with_grace(bench, until):
+def test_endless_last_command_is_stopped_with_grace(bench, until):
     files = bench.plan(
         "import time\nprint('up', flush=True)\ntime.sleep(60)", after="echo begun; sleep 600"
     )

@@ -93,7 +93,7 @@ def test_data_that_does_not_fit(small, tmp_path):
     assert outcome.failure.disk_full.startswith(str(small.home))
 
 
-def test_outputs_are_stored_after_disk_of_store_was_freed(small, until):
+def test_outputs_are_stored_after_disk_is_freed(small, until):
     ballast = small.home / "ballast"
     ballast.write_bytes(bytes(6 << 20))
     files = small.plan(
@@ -109,7 +109,7 @@ def test_outputs_are_stored_after_disk_of_store_was_freed(small, until):
     assert (files.outcome().reason, files.outcome().pushed_bytes) == (Reason.DONE, 10 << 20)
 
 
-def test_outputs_that_their_full_store_never_took_are_named(small):
+def test_outputs_refused_by_full_store_are_named(small):
     (small.home / "ballast").write_bytes(bytes(6 << 20))
     small.limits = replace(small.limits, store=1)
     files = small.plan(

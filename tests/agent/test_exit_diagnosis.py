@@ -147,7 +147,7 @@ def test_a_full_disk_is_found_behind_other_errors():
     assert full_disk(OSError(13, "no", "/x")) == ""
 
 
-def test_fault_of_ours_is_called_ours_with_its_traceback():
+def test_internal_error_is_reported_with_traceback():
     try:
         raise PlatformError("The installer ended with status 256.")
     except PlatformError as error:
@@ -160,7 +160,7 @@ def test_fault_of_ours_is_called_ours_with_its_traceback():
     assert (theirs.reason, theirs.failure.traceback) == (Reason.PREPARE_FAILED, "")
 
 
-def test_disk_of_upload_that_does_not_fit_is_recorded(tmp_path):
+def test_disk_too_small_for_upload_is_recorded(tmp_path):
     path = tmp_path / "out" / "model.h5"  # not there any more
 
     disk = failed(Reason.STORE_UNAVAILABLE, OSError(errno.ENOSPC, "full", str(path))).failure.disk

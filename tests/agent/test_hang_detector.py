@@ -86,7 +86,7 @@ def test_idle_script_is_flagged_once_after_timeout(watched):
     assert "danlu stop mnist" in watched.log
 
 
-def test_flag_goes_when_something_moves_and_this_is_reported(watched):
+def test_flag_goes_when_something_moves_with_note(watched):
     watched.passes(2 * LIMIT)
     watched.activity += 1
     watched.passes(EVERY)
@@ -156,7 +156,7 @@ def test_a_wall_clock_that_jumps_raises_nothing(watched, monkeypatch):
     assert not watched.flagged
 
 
-def test_flag_that_could_not_be_written_is_written_later(watched, monkeypatch):
+def test_unwritten_flag_is_written_later(watched, monkeypatch):
     def full(progress):
         raise OSError(28, "No space left on device")
 
@@ -186,7 +186,7 @@ def test_waiting_parameter_server_logs_no_hang(cluster):
     assert ps.log == ""
 
 
-def test_of_job_that_hangs_task_speaks_that_stopped_last(cluster):
+def test_of_hanging_job_task_speaks_that_stopped_last(cluster):
     ps, worker = cluster
     ps.passes(2 * LIMIT)
     worker.passes(LIMIT + 2 * EVERY)
@@ -272,7 +272,7 @@ def test_script_that_computes_in_silence_is_not_flagged(bench):
     assert "no activity" not in bench.log(files)
 
 
-def test_script_that_waits_for_slow_store_is_not_flagged(bench):
+def test_script_waiting_for_slow_store_is_not_flagged(bench):
     """Three kilobytes a second by recv: neither files nor CPU time show them."""
     bench.limits = replace(bench.limits, still=1.0)
     script = """

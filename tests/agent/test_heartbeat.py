@@ -127,7 +127,7 @@ def test_a_full_disk_is_given_our_reserve(stage):
     assert stage.beating.lost_to_full_disk
 
 
-def test_stop_that_cannot_be_read_is_not_end_of_thread(stage):
+def test_unreadable_stop_is_not_end_of_thread(stage):
     (stage.disk.folder / "1/worker-0").mkdir(parents=True)
     (stage.disk.folder / "1/worker-0/stop.json").write_bytes(b"{")
     stage.beating.write_heartbeat()
@@ -142,7 +142,7 @@ def test_no_work_begins_after_a_stop_request(stage):
         pytest.fail("it was begun")
 
 
-def test_beat_that_never_comes_back_ends_script_in_time(stage):
+def test_hanging_heartbeat_ends_script_in_time(stage):
     """As where the network is cut: a request may wait longer than others wait for us."""
     held, going = threading.Event(), threading.Event()
 
@@ -164,7 +164,7 @@ def test_beat_that_never_comes_back_ends_script_in_time(stage):
     write_heartbeat.join()
 
 
-def test_agent_that_was_stopped_beats_before_it_gives_up(stage):
+def test_stopped_agent_beats_before_it_gives_up(stage):
     stage.clock.now += 3600
     stage.beating.add_silence(3600)
     assert stage.stop_signal.request is None

@@ -42,7 +42,7 @@ def test_uvs_own_variables_win_over_pips_files(own, tmp_path):
     assert "UV_DEFAULT_INDEX" not in env
 
 
-def test_file_of_pip_that_cannot_be_read_is_passed_over(own, tmp_path):
+def test_unreadable_pip_file_is_skipped(own, tmp_path):
     (tmp_path / "person/.config/pip/pip.conf").write_text("index-url = without a section\n")
 
     assert "index-url" not in pip_options(own)

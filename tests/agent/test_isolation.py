@@ -191,7 +191,7 @@ def test_what_script_writes_into_root_stays_its_own(bench):
     assert not os.path.exists("/a-new-folder")
 
 
-def test_what_script_changes_in_its_data_is_gone_with_it(each_bench):
+def test_changes_of_script_to_its_data_are_discarded(each_bench):
     script = """
         import os
         print(sorted(os.listdir(".")), open("notes.txt").read())

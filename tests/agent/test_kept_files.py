@@ -48,7 +48,7 @@ MADE = {
 }
 
 
-def test_new_and_changed_files_of_working_directory_are_kept(each_bench):
+def test_new_and_changed_working_files_are_kept(each_bench):
     data = each_bench.home / "store/buckets/bucket/data"
     data.mkdir(parents=True)
     (data / "x.txt").write_text("numbers")
@@ -129,7 +129,7 @@ def test_files_written_beside_an_output_are_kept(bench):
 
 
 @pytest.mark.parametrize("writes", [(), ("s3://bucket/log",)])
-def test_files_in_a_folder_named_as_a_url_are_reported(bench, writes):
+def test_files_in_folder_named_like_url_are_reported(bench, writes):
     files = bench.plan(
         """
         import os

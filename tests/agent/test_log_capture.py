@@ -48,7 +48,7 @@ def test_our_lines_stand_on_lines_of_their_own(store, job_log):
     assert written(store) == (b"step 1\n[danlu] two\n[danlu] lines\n of 2\n[danlu] end\n")
 
 
-def test_full_disk_does_not_stop_script_and_gap_is_reported(store, job_log):
+def test_full_disk_leaves_reported_gap_in_log(store, job_log):
     job_log.write(b"before\n")
     store.full = True
     job_log.write(b"12345")

@@ -62,7 +62,7 @@ GIVEN = [
 ]
 
 
-def test_script_begins_with_checkpoints_and_exports_of_earlier_jobs(bench, place):
+def test_script_begins_with_checkpoints_of_earlier_jobs(bench, place):
     earlier_job(place)
     files = bench.plan(FOUND + f"    print(open('{OUT}/checkpoint').read())", push=(TRAIN_URL,))
 
@@ -100,7 +100,7 @@ def test_every_attempt_begins_with_same_of_earlier_jobs(bench, place, until):
         assert f"found {GIVEN}\n" in bench.log(files)
 
 
-def test_retry_does_not_find_what_first_attempt_did_not(bench, place, until):
+def test_retry_does_not_find_files_of_first_attempt(bench, place, until):
     leave(place, model__h5="of an earlier job")
     script = FOUND + f"    open('{OUT}/own', 'w').write('1')\n    print('up', flush=True)\n"
     first = bench.plan(script + "    import time; time.sleep(60)", push=(TRAIN_URL,))
@@ -143,7 +143,7 @@ def test_an_archive_that_is_replaced_is_kept(bench, place):
     assert (place / f".danlu/previous/{bench.job_id}/model.tar.gz").read_text() == "old"
 
 
-def test_what_script_writes_by_url_is_kept_as_well(bench, place):
+def test_files_written_by_url_are_kept(bench, place):
     leave(place, model="old", gone="old too")
     script = """
         import moxing as mox

@@ -146,7 +146,7 @@ def test_wait_inside_storage_ends_when_another_attempt_begins(stage):
         stage.left()
 
 
-def test_mirror_that_waits_for_its_store_is_closed_soon(stage, until):
+def test_sync_waiting_for_its_store_closes_soon(stage, until):
     (stage.out / "model").write_text("x")
     waits, down = [], threading.Event()
 

@@ -62,7 +62,7 @@ def test_equal_files_give_equal_bytes(model, tmp_path):
     assert (tmp_path / "a.tar.gz").read_bytes() == (tmp_path / "b.tar.gz").read_bytes()
 
 
-def test_link_is_file_it_leads_to_and_none_leads_out(model, tmp_path):
+def test_links_are_followed_inside_the_folder_only(model, tmp_path):
     (tmp_path / "secret").write_text("secret")
     (model / "best").symlink_to("saved_model.pb")
     (model / "out").symlink_to(tmp_path / "secret")
@@ -114,7 +114,7 @@ def test_output_with_nothing_in_it_becomes_no_archive(each_bench):
     assert "/opt/ml/model is empty, so there is no model.tar.gz\n" in log
 
 
-def test_packed_output_is_not_mirrored_and_retry_begins_without_it(bench, until):
+def test_packed_output_is_not_synced(bench, until):
     script = """
         import os, time
         print("found", os.listdir("/opt/ml/model"), os.listdir("/opt/ml/checkpoints"), flush=True)

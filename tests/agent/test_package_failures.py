@@ -79,7 +79,7 @@ def test_failed_optional_setup_is_reported_and_script_runs(bench, index, asking)
     assert "the package (setup.py): left out: setup.py does not build" in log
 
 
-def test_what_setup_requires_is_left_out_where_it_is_optional(bench, index, asking):
+def test_optional_setup_requirements_are_skipped(bench, index, asking):
     setup = (
         "from setuptools import setup\n"
         "setup(name='mine', version='1.0', py_modules=['part'], install_requires=['nosuch'])\n"

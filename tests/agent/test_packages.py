@@ -72,7 +72,7 @@ def test_the_runtime_wins_and_this_is_logged(bench, index, asking):
     assert [item["why"] for item in report(bench)["changed"]] == ["runtime"]
 
 
-def test_pin_that_does_not_exist_any_more_is_relaxed_alone(bench, index, asking):
+def test_nonexistent_pin_is_relaxed_alone(bench, index, asking):
     for number in ("1.0", "2.0"):
         wheel(index, "kept", number)
     wheel(index, "gone", "9.0")
@@ -95,7 +95,7 @@ def test_pin_that_does_not_exist_any_more_is_relaxed_alone(bench, index, asking)
     assert "kept==1.0 (" not in log
 
 
-def test_pins_that_contradict_each_other_are_relaxed_from_last(bench, index, asking):
+def test_contradicting_pins_are_relaxed_from_the_last(bench, index, asking):
     for number in ("1.0", "2.0"):
         wheel(index, "base", number)
     wheel(index, "upper", "1.0", requires=["base<2"])
@@ -244,7 +244,7 @@ def test_pip_in_script_installs_for_this_task_only(bench, index, asking):
     assert not Path(sys.prefix, "changed").exists()
 
 
-def test_two_agents_that_ask_for_same_make_it_once(bench, index, asking):
+def test_two_agents_build_the_same_environment_once(bench, index, asking):
     """Without space for the count in the task's place, the index's folder keeps it."""
     counted = index / "builds"
     setup = f"""

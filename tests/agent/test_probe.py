@@ -39,7 +39,7 @@ def answer(folder):
 
 
 @needs_root
-def test_however_few_files_disk_still_takes_answer_is_never_wrong(disk, capfd):
+def test_answer_is_right_with_few_free_files(disk, capfd):
     whole = probe(disk("size=4m") / "work")
     assert whole[0] == "root"
 
@@ -112,7 +112,7 @@ def test_temporary_sandbox_failure_is_not_ignored(monkeypatch):
     assert "/proc/sys" in machine.guard("/nowhere")
 
 
-def test_line_that_cannot_be_drawn_now_is_not_passed_over(monkeypatch):
+def test_line_that_cannot_be_drawn_is_kept(monkeypatch):
     monkeypatch.setattr(landlock.ctypes, "get_errno", lambda: errno.ENOMEM)
     with pytest.raises(OSError, match="landlock"):
         landlock._refused()

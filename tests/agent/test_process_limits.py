@@ -125,7 +125,7 @@ def test_task_at_its_limit_runs_at_idle_priority(bench, counting):
     assert "idle True\n" in bench.log(files)
 
 
-def test_every_process_of_task_counts_whichever_way_it_came_in(bench, counting):
+def test_every_process_of_task_is_counted(bench, counting):
     """The first who goes in has waited at the door; here the script is the second, and fresh."""
     bench.limits = replace(bench.limits, processes=MOST)
     files = bench.plan(BOMB, before="true")

@@ -47,7 +47,7 @@ def test_secrets_are_handed_and_never_stored(files, tmp_path):
     assert files.take_secrets() == {}
 
 
-def test_scratch_of_task_goes_when_its_outputs_are_safe(files, settings):
+def test_scratch_is_removed_after_outputs_are_safe(files, settings):
     mine, other = _scratch(settings), _scratch(settings, "worker-1")
     files.write_outcome(Outcome(1, Reason.DONE, 0, 1.0))
 
@@ -67,7 +67,7 @@ def test_empty_folders_of_task_that_goes_on_stay(files, settings):
     assert mounted_on.exists()
 
 
-def test_nothing_is_left_of_job_whose_last_task_has_gone(files, settings):
+def test_job_leaves_nothing_after_its_last_task(files, settings):
     _scratch(settings)
     files.write_outcome(Outcome(1, Reason.SCRIPT_FAILED, 1, 1.0))
 
@@ -77,7 +77,7 @@ def test_nothing_is_left_of_job_whose_last_task_has_gone(files, settings):
 
 
 @pytest.mark.parametrize("reason", [None, Reason.STORE_UNAVAILABLE, Reason.DISK_FULL])
-def test_outputs_that_reached_no_store_stay_for_next_attempt(files, settings, reason):
+def test_unstored_outputs_stay_for_next_attempt(files, settings, reason):
     mine = _scratch(settings)
     if reason is not None:
         files.write_outcome(Outcome(1, reason, None, 1.0))

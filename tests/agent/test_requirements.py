@@ -58,7 +58,7 @@ def test_encodings_of_windows(tmp_path, encoding):
     assert [(w.text, w.where) for w in asked.wanted] == [("six==1.0", "requirements.txt line 2")]
 
 
-def test_lines_that_belong_together_and_files_that_name_each_other(tmp_path):
+def test_continued_lines_and_files_naming_each_other(tmp_path):
     (tmp_path / "more.txt").write_text("-r requirements.txt\ntqdm\n")
 
     asked = read(tmp_path, "six \\\n  ==1.0\n\n-r more.txt\nfuture; python_version < '3'\n")

@@ -52,7 +52,7 @@ def scene():
     return run
 
 
-def test_first_launcher_is_forked_early_later_ones_are_spawned(scene):
+def test_first_launcher_is_forked_others_are_spawned(scene):
     assert scene("""
         doors.prepare(None)
         first, second = doors.open("j/1/w-0"), doors.open("j/1/w-0")

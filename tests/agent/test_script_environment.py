@@ -23,7 +23,7 @@ ELSEWHERE = {"worker": ("10.0.0.1:1", "10.0.0.2:1"), "ps": ("10.0.0.1:2", "10.0.
         (Place("worker", 0, cpus=2.5), 8, 3, 3),
     ],
 )
-def test_task_has_as_many_threads_as_its_share_of_cores(place, cores, inside, between):
+def test_threads_of_task_match_its_cores(place, cores, inside, between):
     assert thread_pools(place, cores) == {
         "OMP_NUM_THREADS": str(inside),
         "TF_NUM_INTRAOP_THREADS": str(inside),

@@ -46,7 +46,7 @@ def test_script_is_stopped_after_lease_expired(tmp_path, ended, lease, why):
     [(1, -1.0), (2, 60.0), (2, -1.0)],
     ids=["ended", "taken again", "taken again and ended"],
 )
-def test_task_of_lease_that_has_ended_is_not_begun(tmp_path, fence, left):
+def test_task_of_ended_lease_is_not_begun(tmp_path, fence, left):
     files = TaskDir(LocalJobFiles(tmp_path / "jobs" / "j"), 1, "worker-0")
     files.write_plan(Task("j", "j", "modelarts", 1, Place("worker", 0), Command("x"), fence=1), {})
     write_lease(tmp_path, LocalLease(fence, since_boot() + left))

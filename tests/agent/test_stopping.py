@@ -92,7 +92,7 @@ def test_what_a_script_leaves_behind_ends_with_it(each_bench, until):
     assert sleepers() == set()
 
 
-def test_script_may_save_its_work_in_time_of_grace(bench, until):
+def test_script_may_save_its_work_in_grace_period(bench, until):
     files = bench.plan(
         """
         import signal, sys, time

@@ -98,7 +98,7 @@ def test_store_apart_from_home_is_reached_as_well(bench, tmp_path, monkeypatch):
     assert os.listdir(tmp_path / "elsewhere" / "buckets") == ["new"]
 
 
-def test_keys_of_endpoint_are_in_environment_and_nowhere_else(bench, monkeypatch):
+def test_keys_of_endpoint_are_in_environment_only(bench, monkeypatch):
     keys = {"access": "AKIDONLYFORTESTS", "secret": "sEcReT/of+a/store"}
     monkeypatch.setenv("DANLU_OBS_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("DANLU_OBS_ACCESS_KEY", keys["access"])
@@ -230,7 +230,7 @@ def test_second_job_on_same_data_fetches_nothing(bench, service):
     assert outcome.pushed_files == 3
 
 
-def test_fetch_that_was_killed_goes_on_where_it_was(bench, service, until):
+def test_killed_fetch_goes_on_where_it_was(bench, service, until):
     third = f"bytes={16 << 20}-{(20 << 20) - 1}"  # of three requests for the large object
 
     def hang(request):

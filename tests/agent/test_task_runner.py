@@ -28,7 +28,7 @@ GOOD = """
 """
 
 
-def test_script_finds_its_data_and_its_outputs_are_stored(each_bench):
+def test_script_reads_data_and_outputs_are_stored(each_bench):
     data = each_bench.home / "store/buckets/bucket/data"
     data.mkdir(parents=True)
     (data / "x.txt").write_text("numbers")
@@ -169,7 +169,7 @@ def test_data_that_is_not_there_is_named(bench):
     assert "obs://bucket/nothing" in bench.log(files)
 
 
-def test_working_directory_that_is_not_there_is_fault_of_platform(bench):
+def test_missing_working_directory_is_internal_error(bench):
     outcome = bench.run(bench.plan("", cwd="/cache/nowhere"))
 
     assert outcome.reason is Reason.PLATFORM_FAILED
@@ -263,7 +263,7 @@ def test_a_retry_finds_what_earlier_attempts_left(each_bench, until):
     assert outcome.pushed_files == 3
 
 
-def test_output_that_asks_for_it_begins_with_what_is_there(bench):
+def test_output_begins_with_stored_files_on_request(bench):
     there = bench.home / "store/buckets/bucket/out/model.ckpt"
     there.parent.mkdir(parents=True)
     there.write_text("step 7")

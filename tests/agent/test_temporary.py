@@ -86,7 +86,7 @@ def test_a_retry_begins_with_an_empty_tmp(bench, in_tmp):
     assert not any(last_line(bench, again)["there"].values())
 
 
-def test_commands_of_job_and_its_script_share_one_tmp(bench):
+def test_job_commands_and_script_share_one_tmp(bench):
     script = "print(open('/tmp/before').read(), open('/var/tmp/before').read())"
     files = bench.plan(script, before="echo one > /tmp/before; echo two > /var/tmp/before")
 
@@ -144,7 +144,7 @@ def test_the_setting_gives_every_job_the_machines(bench, in_tmp, monkeypatch):
     assert (reported.tmp, reported.tmp_free, reported.shm) == (False, 0, 0)
 
 
-def test_folder_for_temporary_files_of_machine_is_not_passed_on(bench, in_tmp, monkeypatch):
+def test_temporary_folder_of_machine_is_not_passed_on(bench, in_tmp, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(in_tmp))
     files = bench.plan(LOOK, args=("x",))
 
@@ -244,7 +244,7 @@ def test_hint_names_folder_in_machines_tmp(in_tmp, tmp_path):
     assert temporary.hidden_path(COVERED, message, str(tmp_path)) == ""
 
 
-def test_shared_memory_is_never_more_than_task_may_use(tmp_path):
+def test_shared_memory_is_limited_by_task_memory(tmp_path):
     place = Place("worker", 0, memory=64 << 20, isolation=Isolation("user", True))
     task = Task("j", "n", "kdl", 1, place, Command("x"))
     settings = Settings(home=tmp_path)

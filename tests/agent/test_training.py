@@ -39,7 +39,7 @@ def _plan(bench, script):
     return bench.plan(TRAINS + script, args=(root + OUTPUT.path,), push=(OUTPUT,))
 
 
-def test_steps_and_curves_of_script_that_has_failed_are_kept(each_bench):
+def test_steps_and_curves_of_failed_script_are_kept(each_bench):
     files = _plan(
         each_bench,
         """
@@ -136,7 +136,7 @@ def test_only_event_files_are_opened(tmp_path):
     "program",
     ["raise SystemExit(1)", "import time; time.sleep(60)", "input(); print('no JSON')"],
 )
-def test_reader_that_is_of_no_use_is_given_up(tmp_path, program):
+def test_reader_that_is_of_no_use_is_abandoned(tmp_path, program):
     processes = Processes("none", None)
     reader = CurveReader(processes, [sys.executable, "-c", program])
 
@@ -144,7 +144,7 @@ def test_reader_that_is_of_no_use_is_given_up(tmp_path, program):
     assert processes.spared == set()
 
 
-def test_reader_is_spared_when_processes_of_script_are_ended(tmp_path):
+def test_reader_survives_end_of_script_processes(tmp_path):
     processes = Processes("none", None)
     processes.spared |= processes.pids()  # what other tests have started is no script's
     program = 'while True: input(); print(\'{"curves": [], "left_out": 7}\', flush=True)'
@@ -160,7 +160,7 @@ def test_reader_is_spared_when_processes_of_script_are_ended(tmp_path):
     assert answer.left_out == 7
 
 
-def test_event_files_at_urls_are_runs_below_urls_of_arguments(tmp_path):
+def test_runs_of_event_urls_are_below_argument_urls(tmp_path):
     for name in ("s3/b/log/events.out.tfevents.1", "s3/b/log/eval/events.out.tfevents.2"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()

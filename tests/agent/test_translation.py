@@ -78,7 +78,7 @@ def test_notes_of_prepare_commands_are_collected(bench):
     assert reported == ["before", REPAIRED.text, MAPPED.text, "after"]
 
 
-def test_versions_that_were_relaxed_stand_beside_what_was_repaired(bench, index, asking):
+def test_relaxed_versions_stand_beside_what_was_repaired(bench, index, asking):
     wheel(index, "gone", "9.0")
     files = asking(bench, script(), "# old\ngone==0.1\n")
 

@@ -83,7 +83,7 @@ def test_bytes_that_recv_takes_are_counted(python, family):
             assert usage_of({process.pid}).data - before.data >= 50_000
 
 
-def test_bytes_that_are_sent_are_counted_when_they_have_arrived():
+def test_sent_bytes_are_counted_after_arrival():
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_connection(server.getsockname()) as near,

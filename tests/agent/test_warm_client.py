@@ -154,7 +154,7 @@ def test_same_process_serves_scripts_of_second_generation(home: Home) -> None:
     assert warm[1] == cold[1]
 
 
-def test_module_of_script_comes_before_one_that_is_loaded(home: Home) -> None:
+def test_module_of_script_comes_before_loaded_one(home: Home) -> None:
     script = """
         import sys, os
         sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
@@ -297,7 +297,7 @@ print(secrets.token_hex())
 
 
 @pytest.mark.timeout(180)
-def test_two_scripts_write_same_names_in_tmp_and_never_meet(home: Home) -> None:
+def test_two_scripts_do_not_share_tmp(home: Home) -> None:
     script = """
         import os, tempfile
         names = [folder + "/danlu-test-model" for folder in ("/tmp", "/var/tmp", "/dev/shm")]
@@ -374,9 +374,7 @@ def test_kill_before_start_is_reported_as_kill() -> None:
 
 
 @pytest.mark.smoke
-def test_process_that_does_not_answer_is_waited_for_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silent_process_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("danlu.agent.script.warm_client._TIMEOUT", 0.05)
     wanted, order = (
         WarmProcessSpec("python", 0, {}),

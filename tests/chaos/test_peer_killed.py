@@ -232,7 +232,7 @@ def settings_of(style, steps):
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("style", STYLES)
-def test_whichever_task_is_killed_others_stop_and_job_goes_on(train, chance, measured, style):
+def test_killed_task_stops_others_and_job_continues(train, chance, measured, style):
     kill_again_and_again(train, chance, measured, style, VICTIMS[style][0], 1)
 
 
@@ -258,7 +258,7 @@ def kill_again_and_again(train, chance, measured, style, victim, count):
 
 
 @tried(quick=1, long=20, timeout=7200)
-def test_evaluator_that_is_killed_costs_no_more_than_checkpoint(train, chance, measured, count):
+def test_killed_evaluator_costs_no_more_than_checkpoint(train, chance, measured, count):
     """The chief starts it anew a few times; beyond that, the job does."""
     training = train("modelmaker", 40 + 2 * INTERVAL * count, count)
     for _ in range(count):

@@ -61,7 +61,7 @@ def waiting(settings, tmp_path):
 
 
 @pytest.mark.parametrize("victim", ["worker-0", "worker-1", "ps-1"])
-def test_whichever_task_is_killed_job_goes_on_from_its_checkpoint(
+def test_job_continues_from_checkpoint_after_killed_task(
     settings, waiting, tmp_path, chance, measured, victim
 ):
     with trainings(settings, tmp_path) as begin:

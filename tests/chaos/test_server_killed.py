@@ -80,9 +80,7 @@ def killer(settings, chance):
 
 
 @tried(quick=20, long=1000, timeout=7200)
-def test_jobs_survive_server_that_is_killed_again_and_again(
-    client, upload, tmp_path, killer, measured, count
-):
+def test_jobs_survive_repeatedly_killed_server(client, upload, tmp_path, killer, measured, count):
     code = upload(SCRIPT)
     ledger = tmp_path / "ledger"
     killer.start()

@@ -52,7 +52,7 @@ def processes(number):
 
 @pytest.mark.smoke
 @tried(quick=3, long=50)
-def test_no_process_is_left_of_job_that_ignores_its_end(
+def test_job_that_ignores_its_end_leaves_no_process(
     settings, client, upload, chance, measured, count
 ):
     uri = upload(SCRIPT)

@@ -53,7 +53,7 @@ def test_a_file_and_another_boot_file_are_refused(folder):
         locate(folder("x.py") + "/x.py", "y.py")
 
 
-def test_boot_file_may_be_named_from_where_one_stands(folder, tmp_path, monkeypatch):
+def test_boot_file_is_found_from_current_directory(folder, tmp_path, monkeypatch):
     folder("code/deep/x.py")
     monkeypatch.chdir(tmp_path)
 

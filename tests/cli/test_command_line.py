@@ -57,7 +57,7 @@ def person(tmp_path):
 
 
 @pytest.mark.services
-def test_demo_runs_job_of_each_service_and_shows_table(person):
+def test_demo_runs_one_job_of_each_service(person):
     done = person.types("demo")
 
     assert done.returncode == 0, done.stderr
@@ -79,7 +79,7 @@ def test_demo_runs_job_of_each_service_and_shows_table(person):
     assert "成功" in person.types("ls", "--lang", "zh").stdout
 
 
-def test_failure_is_reported_with_file_line_and_next_command(person):
+def test_failure_shows_file_line_and_next_command(person):
     (person.folder / "train.py").write_text("import sys\n\nraise ValueError('too bad')\n")
 
     done = person.types("run", "train.py", "--name", "broken")

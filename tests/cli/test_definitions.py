@@ -148,7 +148,7 @@ def test_run_makes_a_job_from_an_algorithm(danlu, client):
     assert client.archives == []
 
 
-def test_what_algorithm_has_is_left_to_server_to_refuse(danlu, client):
+def test_fields_of_algorithm_are_checked_by_server(danlu, client):
     danlu("run", "--algorithm", "mnist", "--boot-file", "x.py", "--dialect", "dls", "-d")
 
     assert client.requests == [{"algorithm": "mnist", "boot_file": "x.py", "dialect": "dls"}]

@@ -28,7 +28,7 @@ def test_get_fetches_files_to_folder_of_job(danlu, job, here):
     assert [path.name for path in here.iterdir()] == ["mnist"]
 
 
-def test_folder_that_is_not_empty_is_left_as_it_is(danlu, job, here):
+def test_folder_that_is_not_empty_stays_unchanged(danlu, job, here):
     (here / "mnist").mkdir()
     (here / "mnist" / "mine").write_text("precious")
 
@@ -50,7 +50,7 @@ def test_a_server_cannot_make_files_elsewhere(danlu, client, job, here, path):
     assert list(here.parent.glob("evil")) == []
 
 
-def test_file_that_was_removed_meanwhile_is_reported_and_others_come(danlu, client, job, here):
+def test_file_removed_meanwhile_is_reported_others_are_copied(danlu, client, job, here):
     client.gone = {"train_url/model.h5"}
 
     result = danlu("get", job, "out")
@@ -69,7 +69,7 @@ def test_a_job_without_files_is_reported(danlu, client, job, here):
     assert "nothing is kept of its working directory" in result.err
 
 
-def test_show_reports_what_is_kept_and_how_to_fetch_it(danlu, job):
+def test_show_lists_kept_files_and_fetch_command(danlu, job):
     shown = danlu("show", job).out
 
     assert "2 files (21 B) of its working directory: kept until" in shown

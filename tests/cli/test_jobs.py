@@ -23,7 +23,7 @@ def test_ls_shows_the_newest_first(danlu, client, submitted):
     assert rows[2][:3] == ["first", "succeeded", "modelarts"]
 
 
-def test_ls_reports_how_to_begin_where_there_is_nothing(danlu):
+def test_ls_without_jobs_explains_how_to_begin(danlu):
     result = danlu("ls")
 
     assert result.out == ""
@@ -302,7 +302,7 @@ def test_code_in_a_store_is_not_packed_anew(danlu, client):
     assert "is read from obs://bucket/code by every job" in refused.err
 
 
-def test_restore_reports_what_came_back_and_how_to_undo_it(danlu, client, submitted):
+def test_restore_reports_files_and_how_to_undo(danlu, client, submitted):
     submitted("mnist")
     client.replaced = ["checkpoint", "model.ckpt-3.index"]
 

@@ -90,7 +90,7 @@ def test_doctor_fails_for_unavailable_store_only(settings):
 @pytest.mark.parametrize(
     ("options", "text"), [("size=1m", "0.0 GiB free"), ("nr_inodes=20", "space for only 1")]
 )
-def test_disk_of_store_is_looked_at_beside_that_of_home(settings, tmp_path, options, text):
+def test_disks_of_store_and_home_are_checked(settings, tmp_path, options, text):
     store = tmp_path / "store"
     store.mkdir()
     kernel.mount("tmpfs", str(store), "tmpfs", options=options)
@@ -235,7 +235,7 @@ def test_doctor_reports_every_check(danlu, lang):
     assert "Python" in result.out
 
 
-def test_doctor_exits_with_1_when_something_must_be_repaired(danlu, monkeypatch):
+def test_doctor_exits_with_1_when_repair_is_needed(danlu, monkeypatch):
     monkeypatch.setenv("DANLU_HOME", NOBODYS)
 
     result = danlu("doctor", "--json")
@@ -283,7 +283,7 @@ def test_completion_offers_job_names(danlu, client, script, monkeypatch, capfd):
     assert capfd.readouterr().out == "plain,mnist\n"
 
 
-def test_completion_finds_names_on_disk_when_no_server_runs(home, fake_task):
+def test_completion_reads_names_from_disk_without_server(home, fake_task):
     from danlu.cli.session import Session, job_names
     from danlu.taskdir.files import TaskDir
     from danlu.taskdir.job_files import LocalJobFiles

@@ -39,5 +39,5 @@ def test_the_moving_line(seen, line):
     assert moving_line(seen, NOW) == line
 
 
-def test_phase_of_later_version_is_shown_as_it_is():
+def test_phase_of_later_version_is_shown_unchanged():
     assert moving_line(view(phases=[("warm up", 99.0)]), NOW) == "mnist: warm up  1.0 s"

@@ -23,9 +23,7 @@ def test_run_makes_a_job_of_a_preset_model(danlu, client, tmp_path, monkeypatch)
     assert client.archives == []
 
 
-def test_places_may_be_running_parameters_as_manual_writes_them(
-    danlu, client, tmp_path, monkeypatch
-):
+def test_places_may_be_running_parameters_of_manual(danlu, client, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     danlu("run", "--preset", "lenet", "-p", "data_url=d", "-p", "checkpoint_url=c", "-p", "a=1")
@@ -47,7 +45,7 @@ def test_places_may_be_running_parameters_as_manual_writes_them(
         (["--preset", "lenet", "--module", "a.b"], "a field of dls"),
     ],
 )
-def test_what_is_wrong_is_reported_before_anything_is_asked(danlu, client, script, words, sentence):
+def test_what_is_wrong_is_reported_first(danlu, client, script, words, sentence):
     reported = danlu("run", *words)
 
     assert reported.code == 2

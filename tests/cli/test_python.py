@@ -105,7 +105,7 @@ def test_a_script_reads_what_is_typed(here):
     assert python("train.py", text="yes\n").stdout == "got yes\n"
 
 
-def test_what_is_not_there_is_reported_in_one_line(here):
+def test_what_is_not_there_is_reported_briefly(here):
     done = python("nothing.py")
 
     assert done.returncode == 2

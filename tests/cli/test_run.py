@@ -7,7 +7,7 @@ from danlu.job.status import UNLIMITED
 from danlu.messages import get_message_in
 
 
-def test_log_lines_go_to_stdout_and_everything_else_to_stderr(danlu, script):
+def test_log_goes_to_stdout_and_rest_to_stderr(danlu, script):
     result = danlu("run", "code/train.py")
 
     assert result.code == 0
@@ -97,7 +97,7 @@ def test_every_option_reaches_the_request(danlu, client, script):
     assert client.tokens == ["again"]
 
 
-def test_parameter_may_be_empty_and_may_hold_equals_sign(danlu, client, script):
+def test_parameter_may_be_empty_or_contain_equals_sign(danlu, client, script):
     danlu("run", "code", "-p", "empty=", "-p", "expression=a=b", "-p", "中文=值")
 
     assert client.requests[0]["parameters"] == {"empty": "", "expression": "a=b", "中文": "值"}
@@ -140,7 +140,7 @@ def test_words_after_the_path_are_refused(danlu, script):
     assert "Not understood: more" in result.err
 
 
-def test_words_after_two_dashes_are_for_service_that_has_them(danlu, client, script):
+def test_words_after_two_dashes_are_passed_on(danlu, client, script):
     result = danlu("run", "code", "--", "--max_steps", "100")
 
     assert result.code == 2
@@ -166,7 +166,7 @@ def test_secret_that_is_not_set_is_error(danlu, client, script):
     assert client.requests == []
 
 
-def test_failed_job_ends_with_its_cause_and_next_command(danlu, client, script):
+def test_failed_job_ends_with_cause_and_next_command(danlu, client, script):
     client.ends = (JobState.FAILED, Reason.SCRIPT_FAILED)
     client.cause = {"code": "exception", "en": "ValueError at train.py:3: no",
                     "zh": "train.py 第 3 行 ValueError：no", "next": "danlu logs a"}  # fmt: skip
@@ -195,7 +195,7 @@ def test_ctrl_c_detaches_and_reports_how_to_attach(danlu, client, script):
     assert client.job("mnist")["state"] == "queued"
 
 
-def test_task_names_are_shown_only_where_there_are_several(danlu, client, line, script):
+def test_task_names_are_shown_only_for_several(danlu, client, line, script):
     client.log = [line("worker-0", "a"), line("worker-1", "b")]
 
     result = danlu("run", "code", "--nodes", "2")
@@ -234,7 +234,7 @@ def test_json_is_a_line_for_each_event(danlu, script):
     assert last["job"]["state"] == "succeeded"
 
 
-def test_json_leaves_stderr_empty_and_reports_failure_by_exit_code(danlu, client, script):
+def test_json_reports_failure_by_exit_code_only(danlu, client, script):
     client.ends = (JobState.FAILED, Reason.SCRIPT_FAILED)
 
     result = danlu("run", "code", "--json")
@@ -273,7 +273,7 @@ def test_rehearsal_is_three_steps_and_is_called_one(danlu, client, script):
     assert re.search(r"train-\w+ succeeded in .* \(a rehearsal of 3 steps; its outputs", result.err)
 
 
-def test_job_of_fewer_steps_is_called_shortened_when_it_ends(danlu, client, script):
+def test_job_of_fewer_steps_ends_as_shortened(danlu, client, script):
     result = danlu("run", "code", "--max-steps", "1000")
 
     assert "rehearse" not in client.requests[0]

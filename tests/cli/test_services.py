@@ -145,9 +145,7 @@ def test_field_that_one_service_has_reports_service(danlu, client, script, words
         ("dls", ("--", "x"), "-- ARGS is a field of kdl"),
     ],
 )
-def test_field_of_another_service_is_refused_by_its_name(
-    danlu, client, script, dialect, words, text
-):
+def test_field_of_another_service_is_refused_by_name(danlu, client, script, dialect, words, text):
     result = danlu("run", "code/train.py", "--dialect", dialect, *words)
 
     assert result.code == 2
@@ -239,7 +237,7 @@ def test_dialect_of_job_file_is_detected(danlu, client, script):
     assert "dialect: ti (only it has --channel)" in danlu("submit", "job.toml").err
 
 
-def test_job_file_with_field_of_another_service_is_refused(danlu, client, script):
+def test_job_file_refuses_field_of_another_service(danlu, client, script):
     (script.parent / "job.toml").write_text('dialect = "dls"\ncode = "code"\nworking_dir = "x"\n')
 
     result = danlu("submit", "job.toml")
@@ -248,7 +246,7 @@ def test_job_file_with_field_of_another_service_is_refused(danlu, client, script
     assert "working_dir is a field of modelarts; this job is one of dls" in result.err
 
 
-def test_plan_shows_what_is_installed_and_run_around_script(danlu, client, script):
+def test_plan_shows_packages_and_commands_around_script(danlu, client, script):
     client.around = True
 
     out = danlu("run", "code", "--train-url", "obs://b/o", "--dry-run").out

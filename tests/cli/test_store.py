@@ -119,7 +119,7 @@ def test_impossible_request_is_reported_in_one_line(danlu, tree, args, code, tex
     assert text in result.err
 
 
-def test_bucket_of_server_elsewhere_is_not_looked_for_here(danlu, tree):
+def test_bucket_of_server_elsewhere_is_not_searched_here(danlu, tree):
     result = danlu("store", "ls", "obs://bucket", "--server", "http://other:9420")
 
     assert result.code == 1
@@ -449,7 +449,7 @@ def test_a_path_is_restored_as_its_uri_is(danlu, tmp_path, monkeypatch):
     assert (tmp_path / "out/model").read_text() == "old"
 
 
-def test_platforms_own_folder_is_passed_over_unless_it_is_named(danlu, used, tmp_path):
+def test_own_folder_is_skipped_unless_named(danlu, used, tmp_path):
     assert danlu("store", "ls", used).out.split()[-1] == "model"
     assert [x["name"] for x in danlu("store", "ls", "-r", used, "--json").json["objects"]] == [
         "model"

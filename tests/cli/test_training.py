@@ -48,12 +48,12 @@ def test_job_without_steps_shows_no_progress():
     assert steps_text({"steps": None}) == ""
 
 
-def test_show_and_ls_report_step_of_job_that_trains(danlu, trained):
+def test_show_and_ls_report_step_of_training_job(danlu, trained):
     assert "training   step 1,200/5,000 · 35.2/s · 1 min 47 s left" in danlu("show", "mnist").out
     assert "step 1,200/5,000 · 35.2/s" in danlu("ls").out
 
 
-def test_of_job_that_has_ended_only_step_is_reported(danlu, client, trained):
+def test_of_ended_job_only_step_is_reported(danlu, client, trained):
     client.finish("mnist")
 
     assert "training   step 1,200/5,000\n" in danlu("show", "mnist").out
@@ -83,7 +83,7 @@ def test_it_is_reported_in_chinese_too(danlu, still):
     assert "可能卡住了。" in shown
 
 
-def test_of_job_that_moves_nothing_of_kind_is_reported(danlu, trained):
+def test_running_job_is_not_shown_as_hanging(danlu, trained):
     assert "hang" not in danlu("show", "mnist").out
 
 
@@ -105,7 +105,7 @@ def test_curves_are_a_row_each_with_their_shape(danlu, client, trained):
     ]
 
 
-def test_tasks_of_curves_are_reported_where_there_are_several(danlu, client, trained):
+def test_tasks_of_curves_are_reported_for_several(danlu, client, trained):
     client.drawn = [_curve("loss", [1.0], task=f"worker-{index}") for index in (0, 1)]
 
     rows = [line.split()[:3] for line in danlu("show", "mnist", "--curves").out.splitlines()]

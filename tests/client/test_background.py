@@ -48,7 +48,7 @@ def test_looking_starts_nothing(platform):
     assert not platform.settings.home.exists()
 
 
-def test_down_ends_server_and_reports_how_many_jobs_go_on(platform):
+def test_down_stops_server_and_counts_running_jobs(platform):
     platform.connect().submit(REQUEST)
 
     assert status(platform.settings).living == 1
@@ -111,7 +111,7 @@ def test_up_again_changes_nothing(platform):
     assert platform.pid == pid
 
 
-def test_token_is_kept_over_restarts_until_it_is_rotated(platform):
+def test_token_survives_restarts_until_rotated(platform):
     first = bring_up(platform.settings, "127.0.0.1", 0)
     bring_down(platform.settings)
     second = bring_up(platform.settings, "127.0.0.1", 0)
@@ -132,7 +132,7 @@ def test_a_killed_server_comes_back_at_its_address(platform):
     assert connect(platform.settings, server=up.url, token=up.token).jobs()["jobs"] == []
 
 
-def test_address_that_was_taken_down_does_not_come_back(platform):
+def test_address_that_was_taken_down_does_not_return(platform):
     bring_up(platform.settings, "127.0.0.1", 0)
     platform.kill()
     assert bring_down(platform.settings) is None
@@ -163,7 +163,7 @@ def test_a_server_that_does_not_answer_is_named(platform, monkeypatch):
         os.kill(platform.pid, signal.SIGCONT)
 
 
-def test_server_that_cannot_start_leaves_its_reason_in_log(platform, monkeypatch):
+def test_failed_server_start_leaves_reason_in_log(platform, monkeypatch):
     monkeypatch.setattr(
         danlu.client.background,
         "command",
@@ -178,7 +178,7 @@ def test_server_that_cannot_start_leaves_its_reason_in_log(platform, monkeypatch
     assert "no reason at all" in log.read_text()
 
 
-def test_server_does_not_take_over_what_belongs_to_task(platform, monkeypatch):
+def test_server_does_not_adopt_what_belongs_to_task(platform, monkeypatch):
     for name in ("DANLU_TASK", "DANLU_JOB_ID", "DANLU_TOKEN"):
         monkeypatch.setenv(name, "x")
 

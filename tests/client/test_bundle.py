@@ -70,7 +70,7 @@ def test_a_pattern_of_the_ignore_file(pattern, path, folder, ignored):
     assert ask(PurePosixPath(path)) is ignored
 
 
-def test_file_brings_modules_it_imports_and_small_files_beside_it(code, settings):
+def test_file_brings_imported_modules_and_small_files(code, settings):
     (code / "train.py").write_text(
         "import os, model\nfrom nets import resnet\nfrom helper.sub import f\nimport tensorflow\n"
     )
@@ -141,7 +141,7 @@ def test_a_sibling_with_the_same_beginning_is_outside(code, settings):
         select(code, settings)
 
 
-def test_too_much_code_is_refused_by_its_largest_files(code, settings):
+def test_too_much_code_is_refused_with_largest_files(code, settings):
     lay(code, "train.py")
     for number, size in enumerate((3, 1, 2)):
         (code / f"weights-{number}.bin").write_bytes(b"\0" * (size << 20))

@@ -70,7 +70,7 @@ def hurry(monkeypatch):
     monkeypatch.setattr(calls, "_SLOWEST", 0.01)
 
 
-def test_submit_whose_answer_was_lost_is_sent_with_same_token():
+def test_submit_is_repeated_with_same_token():
     with Scripted(None, None, (201, {"id": "1"})) as server:
         server.client.submit({"dialect": "fake"})
 
@@ -128,7 +128,7 @@ def test_something_else_at_the_address_is_reported():
 
 
 @pytest.mark.parametrize("token", ["a\nb", "中"])
-def test_token_that_cannot_be_sent_is_refused_at_once(token):
+def test_invalid_token_is_refused_before_sending(token):
     client = Client(Calls(Target(url="http://127.0.0.1:1", token=token)))
     with pytest.raises(NotAllowed, match="characters"):
         client.jobs()
@@ -136,7 +136,7 @@ def test_token_that_cannot_be_sent_is_refused_at_once(token):
         client.submit({}, token=token)
 
 
-def test_name_is_sent_as_it_is_and_never_as_path():
+def test_name_is_sent_unchanged_and_never_as_path():
     with Scripted((404, GONE)) as server, pytest.raises(NotFound):
         server.client.job("../../capacity?x")
 
@@ -171,7 +171,7 @@ def test_an_error_comes_out_as_it_went_in(error):
 @pytest.mark.parametrize(
     "body", [{}, {"error": "text"}, {"error": {"code": "of a later version", "message": "No."}}]
 )
-def test_answer_of_another_make_is_error_by_its_status(status, kind, body):
+def test_foreign_answer_is_error_by_status(status, kind, body):
     error = error_of(status, body)
 
     assert type(error) is kind

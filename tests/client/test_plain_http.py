@@ -122,7 +122,7 @@ def test_the_answer_to_head_has_no_body(asked):
     assert (found.status, found.read()) == (200, b"")
 
 
-def test_server_that_hangs_up_is_asked_by_another_connection(asked):
+def test_request_moves_to_another_connection_after_hangup(asked):
     first, connection = asked(OK.replace(b"X-A: b:c", b"Connection: close"))
     connection.request("GET", "/")
     connection.getresponse()

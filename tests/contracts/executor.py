@@ -102,7 +102,7 @@ class CapacityContract:
         # A machine reports the limit of each task, a cluster that it is too small.
         assert [field for field, _ in caught.value.faults] in (["cpus"], ["nodes"])
 
-    def test_capacity_is_held_for_all_tasks_or_for_none(self, bench: Bench) -> None:
+    def test_capacity_is_held_for_all_or_none(self, bench: Bench) -> None:
         capacity = bench.executor.capacity()
         bench.executor.reserve(new_id(), [Role("worker", cpus=capacity.cpus - 1)])
 
@@ -315,7 +315,7 @@ class ExecutorContract(CapacityContract):
 
     # Failures.
 
-    def test_agent_that_was_killed_is_lost_and_leaves_nothing(
+    def test_killed_agent_is_lost_and_leaves_nothing(
         self, bench: Bench, agent_of: Callable[[Task], Agent | None]
     ) -> None:
         task = bench.task(WAITS_FOR_EVER)

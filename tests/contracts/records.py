@@ -48,7 +48,7 @@ class DefinitionsContract:
         records.undefine("algorithm", "mnist")
         assert records.definition("dataset", "mnist") == dataset
 
-    def test_definitions_are_listed_by_name_with_their_newest_version(
+    def test_definitions_are_listed_with_newest_version(
         self, records: Records, reopen: Callable[[Records], Records]
     ) -> None:
         for uri, name in enumerate(("b", "a", "b")):
@@ -85,7 +85,7 @@ class DefinitionsContract:
             with pytest.raises(NotFound):
                 look("dataset", "\udce4")
 
-    def test_of_threads_that_define_one_name_each_gets_number(self, records: Records) -> None:
+    def test_threads_defining_one_name_get_different_numbers(self, records: Records) -> None:
         together = threading.Barrier(4)
 
         def define(index: int) -> int:
@@ -175,7 +175,7 @@ class LeasesContract:
 
         assert records.save(job, WriteGuard(mine, over="nobody", since=LONG)) is not None
 
-    def test_of_servers_that_want_one_job_one_gets_it(self, records: Records, job: Job) -> None:
+    def test_one_of_several_servers_gets_a_job(self, records: Records, job: Job) -> None:
         rights = [WriteGuard(records.take(f"server-{number}", LONG)) for number in range(4)]
         together = threading.Barrier(4)
 
@@ -239,7 +239,7 @@ class ListingsContract:
 
         assert records.living() == (changed, three)
 
-    def test_page_is_newest_first_and_goes_on_before_id(self, records: Records) -> None:
+    def test_page_is_newest_first_and_continues_before_id(self, records: Records) -> None:
         made = [records.add(a_job(f"job-{index}")) for index in range(5)]
 
         first = records.page(limit=2)
@@ -247,7 +247,7 @@ class ListingsContract:
         assert records.page(limit=2, before=first[-1].id) == (made[2], made[1])
         assert records.page(limit=2, before=made[0].id) == ()
 
-    def test_pages_do_not_shift_when_jobs_come_and_go(self, records: Records) -> None:
+    def test_pages_are_stable_when_jobs_change(self, records: Records) -> None:
         made = [records.add(a_job(f"job-{index}")) for index in range(4)]
         first = records.page(limit=2)
 
@@ -256,7 +256,7 @@ class ListingsContract:
 
         assert records.page(limit=2, before=first[-1].id) == (made[1], made[0])
 
-    def test_page_is_chosen_by_state_and_part_of_name(self, records: Records) -> None:
+    def test_page_is_filtered_by_state_and_name(self, records: Records) -> None:
         for index, state in enumerate(JobState):
             records.add(a_job(f"mnist_{index}", state=state))
             records.add(a_job(f"Flowers-{index}", state=state))
@@ -303,7 +303,7 @@ class RecordsContract(ListingsContract, DefinitionsContract, LeasesContract):
         assert again.get(job.id) == saved
         assert again.add(a_job("other"), "token") == saved
 
-    def test_repeated_token_returns_first_job_as_it_is_now(self, records: Records) -> None:
+    def test_repeated_token_returns_first_job_in_current_state(self, records: Records) -> None:
         first = records.add(a_job("mnist"), "token")
         now = records.save(replace(first, stop_requested=True))
 
@@ -319,7 +319,7 @@ class RecordsContract(ListingsContract, DefinitionsContract, LeasesContract):
         assert records.by_token("another") is None
         assert records.by_token("") is None
 
-    def test_jobs_without_token_are_not_repeats_of_each_other(self, records: Records) -> None:
+    def test_jobs_without_token_are_different_jobs(self, records: Records) -> None:
         records.add(a_job("a"))
         records.add(a_job("b"))
 
@@ -339,7 +339,7 @@ class RecordsContract(ListingsContract, DefinitionsContract, LeasesContract):
         with pytest.raises(Conflict, match=f"already a job with the id '{first.id}'"):
             records.add(a_job("other", id=first.id))
 
-    def test_removed_job_is_forgotten_with_its_name_and_token(self, records: Records) -> None:
+    def test_removed_job_is_forgotten_with_name_and_token(self, records: Records) -> None:
         first = records.add(a_job("mnist"), "token")
 
         records.remove(first.id)
@@ -438,7 +438,7 @@ class RecordsContract(ListingsContract, DefinitionsContract, LeasesContract):
             assert list(pool.map(write, range(4))) == [10] * 4
         assert records.get(job.id).attempt == job.attempt + 40
 
-    def test_of_threads_that_bring_one_token_all_get_one_job(self, records: Records) -> None:
+    def test_threads_with_one_token_get_one_job(self, records: Records) -> None:
         together = threading.Barrier(4)
 
         def submit(index: int) -> str:

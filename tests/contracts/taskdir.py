@@ -44,7 +44,7 @@ class JobFileStoreContract:
     def store(self) -> JobFileStore:
         raise NotImplementedError
 
-    def test_what_was_put_is_got_and_may_be_replaced(self, store: JobFileStore) -> None:
+    def test_put_value_is_returned_and_may_be_replaced(self, store: JobFileStore) -> None:
         store.put("1/worker-0/plan.json", b"first, and longer")
         store.put("1/worker-0/plan.json", b"second")
 
@@ -108,7 +108,7 @@ class JobFileStoreContract:
         assert store.read("log/0", 10, 4) == b""
         assert store.read("log/0", 99, 4) == b""
 
-    def test_names_below_folder_come_in_order_with_their_sizes(self, store: JobFileStore) -> None:
+    def test_names_below_folder_are_sorted_with_sizes(self, store: JobFileStore) -> None:
         for name in ("1/b", "1/a/z", "1/a.json", "10/a", "fence.json"):
             store.put(name, b"x" * len(name))
 

@@ -33,7 +33,7 @@ def test_an_empty_data_set_still_reaches_the_script():
     assert command(REQUEST).args[0] == "--data_url="
 
 
-def test_data_and_output_come_first_and_empty_parameter_is_kept():
+def test_data_and_output_precede_kept_empty_parameter():
     rows = {"lr": 0.01, "note": "", "flag": True, "name": "a b"}
 
     assert command({**FLOWERS, "parameters": rows, "urls": "all"}).args == (
@@ -98,7 +98,7 @@ def test_a_url_that_is_no_channel_is_refused():
         dls.read({**FLOWERS, "urls": "dta_url"})
 
 
-def test_two_nodes_of_four_gpus_get_flags_of_manual():
+def test_two_nodes_get_flags_of_manual():
     """MoXing manual, section 2.3: the four command lines of its example."""
     request = {**REQUEST, "data_url": "s3://b/d", "nodes": 2, "gpus": 4, "urls": "all"}
     four = {"gpus": ("0", "1", "2", "3"), "peers": PEERS}

@@ -49,7 +49,7 @@ def test_it_goes_on_with_what_earlier_job_left():
     assert (push.uri, push.restore) == ("s3://bucket/log", True)
 
 
-def test_it_sees_tensorflow_1_and_its_steps_can_be_limited():
+def test_it_sees_tensorflow_1_with_limited_steps():
     spec = dls.read({**FLOWERS, "max_steps": 3, "framework_version": "1.15"})
 
     env = with_runtime(dls.command(spec, Place("worker", 0)), spec).env
@@ -107,7 +107,7 @@ def test_a_network_that_is_not_built_is_refused():
         dls.read({**FLOWERS, "preset": "pvanet"})
 
 
-def test_all_faults_of_preset_job_are_reported_at_once():
+def test_all_faults_of_preset_job_are_reported_together():
     reported = faults(
         {"preset": "lenet", "code_dir": "s3://b/c", "boot_file": "a.py", "epochs": 3,
          "parameters": {"run_mode": "eval", "batch_size": "many", "data_url": "s3://b/d"}}

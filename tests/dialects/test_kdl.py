@@ -35,7 +35,7 @@ def test_module_runs_in_directory_of_its_package():
     assert reported.fetch[0].archive
 
 
-def test_of_source_distribution_one_folder_at_its_top_is_package():
+def test_single_folder_in_source_distribution_is_package():
     spec = kdl.read(REQUEST)
     settled = {**spec.options, "top": "trainer-1.0"}
 
@@ -80,7 +80,7 @@ def test_any_module_that_python_can_run(module):
         ("", ()),
     ],
 )  # fmt: skip
-def test_job_args_are_split_into_words_as_shell_would(text, words):
+def test_job_args_are_split_as_by_shell(text, words):
     assert command({**REQUEST, "job_args": text}).args == words
 
 
@@ -143,7 +143,7 @@ def test_names_of_services_own_json_are_understood():
     assert [(r.name, r.count) for r in kdl.roles(spec)] == [("ps", 1), ("worker", 2), ("master", 1)]
 
 
-def test_field_is_reported_by_name_it_was_written_with():
+def test_field_is_reported_with_its_written_name():
     with pytest.raises(InvalidJob) as caught:
         kdl.read({"trainer_uri": "here", "module_name": "trainer/task.py", "module": "x"})
 

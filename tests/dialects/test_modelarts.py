@@ -54,7 +54,7 @@ def test_urls_of_folders_end_with_one_slash():
         ("file:///d/my%20data.csv", "/home/ma-user/modelarts/inputs/data_url_0/my data.csv"),
     ],
 )
-def test_input_that_is_one_file_is_passed_as_file(uri, local):
+def test_input_of_one_file_is_passed_as_file(uri, local):
     spec = modelarts.read({**MNIST, "data_url": uri, "urls": "none"})
     options = {**spec.options, "files": "data_url"}
     place = Place("worker", 0, job_id="j1")
@@ -71,7 +71,7 @@ def test_only_requested_arguments_are_passed():
     assert command(REQUEST).args == ()
 
 
-def test_names_of_inputs_and_outputs_are_users_to_choose():
+def test_input_and_output_names_are_free():
     request = {
         **REQUEST,
         "inputs": {"images": "obs://b/i", "labels": "obs://b/l"},
@@ -123,7 +123,7 @@ def test_boot_files_directory_and_code_directory_are_importable():
     assert reported.env["LD_LIBRARY_PATH"] == code
 
 
-def test_boot_file_may_be_named_by_its_whole_uri():
+def test_boot_file_may_be_a_whole_uri():
     request = {**REQUEST, "boot_file": "obs://bucket/mnist-code/a/train.py"}
 
     assert modelarts.read(request).entry == "a/train.py"
@@ -224,7 +224,7 @@ def test_a_parameter_may_not_hide_a_channel():
         modelarts.read({**MNIST, "parameters": {"data_url": "x"}})
 
 
-def test_requirements_are_installed_from_code_directory_and_beside_boot_file():
+def test_requirements_of_code_directory_are_installed():
     reported = command({**REQUEST, "boot_file": "tools/train.py"})
     code = "/home/ma-user/modelarts/user-job-dir/mnist-code"
 
@@ -245,7 +245,7 @@ def test_an_output_may_begin_with_what_is_there():
         modelarts.read({**MNIST, "predownload": ["data_url"]})
 
 
-def test_channel_script_copies_itself_is_passed_as_its_url():
+def test_channel_copied_by_script_is_passed_as_url():
     reported = command({**MNIST, "urls": "data_url"})
 
     assert reported.args[1:] == (

@@ -186,7 +186,7 @@ def test_each_gpu_of_a_node_has_one_task():
 
 
 @pytest.mark.parametrize("role", ["chief", "worker", "ps"])
-def test_every_task_knows_its_part_and_goes_past_proxy(role):
+def test_every_task_knows_its_part_without_proxy(role):
     env = command_of(role).env
 
     assert json.loads(env["TF_CONFIG"]) == {

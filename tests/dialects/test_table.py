@@ -7,7 +7,7 @@ from danlu.errors import NotFound
 
 
 @pytest.mark.parametrize("name", dialects.BUILT_IN)
-def test_field_that_reports_what_to_start_is_dialects_own(name):
+def test_entry_field_belongs_to_dialect(name):
     assert dialects.entry_field(name) == dialects.get(name).ENTRY
 
 

@@ -166,7 +166,7 @@ def test_without_output_path_there_is_bucket_of_ours():
     assert spec.outputs == {"output_path": "cos://danlu-ti/mnist/output"}
 
 
-def test_slash_at_end_of_output_path_is_no_other_place():
+def test_slash_at_end_of_output_is_ignored():
     with_slash = {**TRAIN, "output_path": "cos://bucket/out/"}
 
     assert ti.read(with_slash).outputs == ti.read(TRAIN).outputs
@@ -314,7 +314,7 @@ def test_the_names_of_the_sdk_are_understood():
     assert spec.tensorflow == "1.14.0"
 
 
-def test_script_for_python_2_was_written_for_tensorflow_1():
+def test_script_for_python_2_was_written_for_tf1():
     assert ti.read({**REQUEST, "py_version": "py2"}).tensorflow == "1.15.5"
     assert ti.read({**REQUEST, "py_version": "py3"}).tensorflow == "auto"
     given = {"py_version": "py27", "framework_version": "2.0.0"}

@@ -98,11 +98,11 @@ def test_shares_of_a_cpu_add_up():
     assert allocate([Role("worker", cpus=0.1)], left(capacity, first[:9])) is not None
 
 
-def test_memory_that_was_not_asked_for_is_not_accounted_for():
+def test_unrequested_memory_is_not_reserved():
     assert allocate([Role("worker", count=4)], Capacity(4, 0, ())) is not None
 
 
-def test_gpus_are_dealt_out_in_order_and_only_once():
+def test_gpus_are_assigned_in_order_and_once():
     places = allocate([Role("worker", count=2, gpus=1)], CAPACITY)
 
     assert [place.gpus for place in places] == [("0",), ("1",)]

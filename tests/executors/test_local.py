@@ -38,7 +38,7 @@ class LocalContract(ExecutorContract):
 
         return look
 
-    def test_task_that_another_server_runs_now_ends_without_word(self, bench):
+    def test_task_run_by_another_server_ends_silently(self, bench):
         task = bench.task(WAITS_FOR_EVER)
         bench.start(task)
         bench.prints(task, "here")
@@ -51,7 +51,7 @@ class LocalContract(ExecutorContract):
         assert bench.executor.poll(task.job_id, [task])[0].outcome is None
         assert bench.executor.revoke("0000000000zz")
 
-    def test_attempt_after_those_elsewhere_has_workspace_of_its_own(self, bench, settings):
+    def test_attempt_after_others_elsewhere_has_own_workspace(self, bench, settings):
         role = Role("worker")
 
         (place,) = bench.executor.reserve("0000000000yy", [role], 3)

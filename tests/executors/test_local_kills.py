@@ -45,7 +45,7 @@ SEEDS = [*range(5), *(pytest.param(seed, marks=pytest.mark.long) for seed in ran
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_server_killed_while_it_starts_task_starts_it_once(settings, tmp_path, seed):
+def test_server_killed_during_start_starts_task_once(settings, tmp_path, seed):
     bench = Bench(LocalExecutor(settings), tmp_path)
     runs = tmp_path / "runs"
     task = bench.task(f"open({str(runs)!r}, 'a').write('x')")

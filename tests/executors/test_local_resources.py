@@ -53,7 +53,7 @@ def test_ports_of_two_jobs_differ(bench):
     assert len({place.port for place in places}) == 6
 
 
-def test_removing_takes_read_only_folders_along_and_follows_no_link(bench, settings, tmp_path):
+def test_removal_includes_read_only_folders_without_links(bench, settings, tmp_path):
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "data").touch()

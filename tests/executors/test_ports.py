@@ -35,7 +35,7 @@ def test_port_in_use_is_not_chosen(few, address):
     assert sorted(taken) == [FEW[0], *FEW[2:]]
 
 
-def test_two_danlus_at_same_moment_never_choose_same_port(few):
+def test_two_danlus_together_never_choose_same_port(few):
     """No port is bound yet, so that each process finds all of them free."""
     both, found = [Ports(few), Ports(few)], []
     together = threading.Barrier(2)
@@ -64,7 +64,7 @@ def test_no_port_left_is_a_matter_of_waiting(few):
     assert len(second.take(4)) == 4
 
 
-def test_script_can_bind_port_that_is_held_for_it(few):
+def test_script_can_bind_its_reserved_port(few):
     held = Ports(few)
     (port,) = held.take(1)
 

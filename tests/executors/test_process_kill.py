@@ -70,7 +70,7 @@ def test_reused_pid_is_not_signalled(sleeper, change):
     assert other.poll() is None
 
 
-def test_marked_processes_are_ended_and_their_neighbours_are_not(sleeper):
+def test_only_marked_processes_are_ended(sleeper):
     ours, sibling = sleeper(**{MARK: "job/1/worker-0"}), sleeper(**{MARK: "job/1/worker-1"})
 
     assert not kill_task_processes(None, "job/1/worker-0")
@@ -97,7 +97,7 @@ def test_control_group_is_ended_whatever_its_members_did(sleeper):
     assert not group.exists()
 
 
-def test_all_groups_of_agent_that_was_killed_are_removed():
+def test_all_groups_of_killed_agent_are_removed():
     """Where processes are counted on cgroup v1 there are two."""
     group = cgroup.create(f"test-killed-{os.getpid()}")
     if group is None:

@@ -54,7 +54,7 @@ def test_what_is_free_holds_all_bundles_or_not(bundles, there_is):
     assert fits(bundles, nodes) is there_is
 
 
-def test_flavor_is_cut_to_largest_node_and_to_its_share():
+def test_flavor_is_limited_to_share_of_node():
     capacity = Capacity(10, 36 * GiB, ("10.0.0.2/0", "10.0.0.2/1"), (SMALL, LARGE))
 
     assert capacity.most(1) == Node("", 8, 32 * GiB, 2)

@@ -286,7 +286,7 @@ def test_rejected_ray_token_is_reported(open_link, access, words):
         open_link(**access).call("held")
 
 
-def test_node_of_another_version_is_reported_in_one_line(settings, open_link):
+def test_node_of_another_version_is_reported_briefly(settings, open_link):
     executor = RayExecutor(settings, link=open_link(command=NEWER), timeouts=TIMEOUTS)
 
     with pytest.raises(ExecutorError, match=r"has Danlu [0-9.]+, not 99\.0"):
@@ -295,7 +295,7 @@ def test_node_of_another_version_is_reported_in_one_line(settings, open_link):
     assert list(executor.held()) == []
 
 
-def test_store_that_does_not_answer_is_looked_at_again_later(settings, link):
+def test_silent_store_is_checked_again_later(settings, link):
     away = replace(settings, stores={"s3": Endpoint("http://127.0.0.1:1")})
     executor = RayExecutor(away, link=link, timeouts=TIMEOUTS)
 
@@ -320,12 +320,12 @@ def _unless(cut_off, call, words, named):
     return call(*words, **named)
 
 
-def test_store_that_cannot_be_written_is_reported_at_once(settings, link):
+def test_unwritable_store_is_reported_at_once(settings, link):
     with pytest.raises(Refused, match="There is no bucket 'nobody'"):
         RayExecutor(replace(settings, cluster_store="s3://nobody/x"), link=link)
 
 
-def test_lost_node_loses_its_task_and_next_attempt_runs_elsewhere(bench, cluster):
+def test_task_of_lost_node_runs_elsewhere(bench, cluster):
     """Last: it takes one of the two nodes away."""
     old = tasks_of(bench, [WAITS_FOR_EVER])[0]
     old = replace(old, limits=replace(LIMITS, lost_after=3))  # it may only be cut off: waited for

@@ -61,7 +61,7 @@ def start(settings, tmp_path):
     return start_one
 
 
-def test_head_that_loses_process_at_once_is_started_again(start, settings):
+def test_head_that_loses_process_is_restarted(start, settings):
     head = start("goes", "The current node timed out during startup.", "stays")
 
     assert head.alive
@@ -96,7 +96,7 @@ class WordsOfALoser:
         return self._output
 
 
-def test_process_that_is_lost_while_head_comes_up_is_seen():
+def test_process_lost_during_head_start_is_detected():
     command = [sys.executable, "-c", LOSES]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert not _stays(process, WordsOfALoser(process))
@@ -136,7 +136,7 @@ def test_head_offers_the_resources_of_the_settings(start, settings):
     assert "CUDA_VISIBLE_DEVICES=4,6" in (process / "environ").read_text().split("\0")
 
 
-def test_head_whose_starter_was_killed_on_way_is_ended(start, settings):
+def test_head_of_killed_starter_is_ended(start, settings):
     head = start("stays")
     (settings.home / "ray" / "head.json").unlink()  # what its starter had yet to write
 

@@ -56,5 +56,5 @@ def test_an_address_of_another_machine_is_refused():
 
 
 @pytest.mark.parametrize("reported", ["127.0.0.1", "localhost", "::1"])
-def test_loopback_address_is_one_that_ray_leaves_as_it_is(reported):
+def test_loopback_address_is_one_that_ray_leaves_unchanged(reported):
     assert host_of(reported) == "127.0.0.2"

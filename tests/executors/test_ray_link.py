@@ -51,7 +51,7 @@ def test_calls_are_answered(link):
     }
 
 
-def test_driver_is_started_when_it_is_needed_and_not_before(link):
+def test_driver_is_started_when_it_is_needed(link):
     assert link.pid == 0
     link.call("held")
     assert link.pid > 0
@@ -100,7 +100,7 @@ def test_call_that_is_not_answered_is_given_up(link):
         link.call("never", 0.05)
 
 
-def test_cluster_that_is_away_is_not_asked_at_every_call(clock):
+def test_unreachable_cluster_is_not_asked_each_time(clock):
     asked = []
 
     def find():
@@ -115,7 +115,7 @@ def test_cluster_that_is_away_is_not_asked_at_every_call(clock):
     assert asked == [0, 1.5, 4, 100]
 
 
-def test_cluster_is_one_that_is_set_or_our_own(tmp_path):
+def test_cluster_is_configured_one_or_own(tmp_path):
     settings = Settings(home=tmp_path, executor="ray")
     with pytest.raises(Unavailable, match="ray_address is empty"):
         find_access(settings)
@@ -130,7 +130,7 @@ def test_cluster_is_one_that_is_set_or_our_own(tmp_path):
     assert choose_executor(Settings(home=tmp_path)).executor == "ray"
 
 
-def test_tasks_run_on_this_machine_unless_cluster_is_asked_for(tmp_path):
+def test_tasks_run_locally_unless_cluster_is_requested(tmp_path):
     settings = choose_executor(Settings(home=tmp_path, warm="off"))
 
     executor = open_executor(settings, lambda: None)

@@ -34,7 +34,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_daemons_of_lost_attempt_are_ended_and_no_others() -> None:
+def test_only_daemons_of_lost_attempt_are_ended() -> None:
     with (
         process("some-job/1/worker-0") as older,
         process("some-job/2/worker-0") as same,
@@ -48,7 +48,7 @@ def test_daemons_of_lost_attempt_are_ended_and_no_others() -> None:
         assert all(map(is_running, (same, newer, other, unmarked)))
 
 
-def test_what_has_agent_above_it_is_its_agents_to_end() -> None:
+def test_agent_ends_processes_below_it() -> None:
     # As with a real agent, its command line names the module, and only its child has the mark.
     parent = f"import os, subprocess, sys; os.environ['{MARK}'] = 'some-job/1/worker-0'; "
     parent += "print(subprocess.Popen(['sleep', '600']).pid, flush=True); sys.stdin.read()"

@@ -55,7 +55,7 @@ def test_database_is_opened_with_space_of_the_reserve(settings):
     assert not Reserve(settings.home).spend()
 
 
-def test_nothing_is_held_back_on_disk_with_little_space(settings):
+def test_nothing_is_reserved_on_nearly_full_disk(settings):
     (settings.home / "most").write_bytes(bytes(20 << 20))
     for number in range(600):
         (settings.home / f"file-{number}").touch()

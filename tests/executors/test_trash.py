@@ -1,7 +1,7 @@
 from danlu.executors.local import Trash
 
 
-def test_folder_is_out_of_sight_at_once_and_gone_soon(tmp_path):
+def test_discarded_folder_is_hidden_then_removed(tmp_path):
     folder = tmp_path / "work" / "job"
     folder.mkdir(parents=True)
     (folder / "x").write_text("x")

@@ -206,7 +206,7 @@ def test_process_given_up_by_agent_is_replaced(pool: Callable[..., Pool]) -> Non
     assert made.processes() == [second]
 
 
-def test_one_that_begins_is_not_taken_for_one_that_listens(pool: Callable[..., Pool]) -> None:
+def test_beginning_one_is_not_taken_for_listening_one(pool: Callable[..., Pool]) -> None:
     made = pool(1)
     address = made.folder / f"home/warm/{made.request('one')}.sock"
     address.touch()  # of one that was killed with its server

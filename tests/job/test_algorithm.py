@@ -39,7 +39,7 @@ def test_constraint_accepts_its_values_only(constraint, good, bad):
     assert [text for text in bad if constraint.allows(text)] == []
 
 
-def test_number_of_many_digits_is_reported_without_working_on_it():
+def test_long_number_is_refused_without_parsing():
     assert value_of("Integer", "9" * 5000) is None
 
 
@@ -51,7 +51,7 @@ def test_expected_value_is_described():
     assert Constraint("Boolean").expected == "'true' or 'false'"
 
 
-def test_plain_values_are_text_as_command_line_carries_them():
+def test_plain_values_are_command_line_text():
     assert [text_of(value) for value in (True, 3, 0.5, "x", None, [])] == [
         "true", "3", "0.5", "x", None, None,
     ]  # fmt: skip

@@ -28,7 +28,7 @@ def task(role, index, since=None, *, ended=False):
         ([], None),
     ],
 )
-def test_job_is_still_since_last_of_its_tasks_is(tasks, since):
+def test_job_is_idle_since_its_last_task(tasks, since):
     job = Job("j", "n", SPEC, 0, state=JobState.RUNNING, tasks=tuple(tasks))
 
     assert idle_since(job) == since

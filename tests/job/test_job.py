@@ -55,7 +55,7 @@ def test_a_move_is_kept_in_the_history():
     assert JOB.history == ()
 
 
-def test_move_that_is_not_in_table_is_fault_of_ours():
+def test_unknown_transition_is_internal_error():
     with pytest.raises(ValueError, match="no move from queued to running"):
         JOB.moved(JobState.RUNNING, 2.0)
 

@@ -23,7 +23,7 @@ def test_every_default_is_allowed():
     assert presets.values(defaults) == presets.values({})
 
 
-def test_values_have_their_types_and_empty_text_is_default():
+def test_values_are_typed_and_empty_is_default():
     """Manual, section 13.3 of its examples; the service sends rows without a value too."""
     values = presets.values({"batch_size": "", "max_epochs": "3", "export_model": "False"})
 

@@ -103,7 +103,7 @@ def test_what_a_newer_writer_added_is_passed_over():
     assert from_wire(Frame, {"file": "a.py", "line": 1, "colour": 4}) == Frame("a.py", 1)
 
 
-def test_what_older_writer_did_not_know_takes_its_default():
+def test_unknown_fields_of_older_writer_take_defaults():
     assert from_wire(Limits, {}) == Limits()
     assert from_wire(Frame, {"file": "a.py", "line": 1}) == Frame("a.py", 1)
 

@@ -101,7 +101,7 @@ def test_error_from_key_has_message_and_hint():
     assert error.hint == words.get_message("bundle.link_to_directory.hint")
 
 
-def test_error_from_key_has_the_language_of_the_process():
+def test_error_from_key_has_language_of_process():
     words.use("zh")
 
     error = NotFound("job", "mnst", known=["mnist"])
@@ -114,7 +114,7 @@ def test_given_hint_replaces_that_of_the_catalogue():
     assert Refused.from_key("bundle.link_to_directory", path="a", hint="b").hint == "b"
 
 
-def test_catalogue_loads_where_a_script_has_its_own_json(tmp_path):
+def test_catalogue_loads_beside_json_module_of_script(tmp_path):
     (tmp_path / "json.py").write_text("raise SystemExit('imported')")
     code = "from danlu.messages import get_message; print(get_message('down.done'))"
 

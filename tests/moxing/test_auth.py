@@ -39,7 +39,7 @@ def test_other_keys_for_the_server_of_before(service):
         assert mox.file.read("obs://bucket/x") == "1"
 
 
-def test_embedded_store_needs_no_keys_and_no_key_is_shown(log):
+def test_embedded_store_needs_and_shows_no_keys(log):
     mox.file.set_auth(ak="a-key", sk="a-secret")
     mox.file.write("obs://bucket/x", "1")
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_is_reported_at_once(given, text):
         mox.file.set_auth(**{"server": "127.0.0.1", **given})
 
 
-def test_what_it_does_not_know_is_passed_over_and_reported(log):
+def test_unknown_options_are_skipped_and_reported(log):
     mox.file.set_auth(retry=3, timeout_config={"getObjectMetadata": 10}, colour="red")
 
     assert "does not know colour" in log.text

@@ -19,7 +19,7 @@ def test_a_last_round_takes_what_is_new(here):
     assert mox.file.list_directory("obs://bucket/log") == ["a", "b"]
 
 
-def test_rounds_go_on_and_take_only_what_has_changed(here, monkeypatch):
+def test_rounds_continue_and_take_only_what_has_changed(here, monkeypatch):
     rounds, seen = threading.Semaphore(0), []
     copy = background.copy_parallel
 

@@ -81,7 +81,7 @@ def test_names_of_a_list_are_put_in_order(ends):
     assert held(f"{end}-back") == held(end)
 
 
-def test_list_that_leads_out_or_is_none_is_refused(ends):
+def test_empty_or_escaping_list_is_refused(ends):
     start, end = fill(ends[0]), ends[1]
 
     with pytest.raises(ValueError, match=r"'deep/../../a' of file_list is not below"):
@@ -91,7 +91,7 @@ def test_list_that_leads_out_or_is_none_is_refused(ends):
     assert not mox.file.exists(end)
 
 
-def test_list_with_name_that_is_not_there_copies_nothing(ends):
+def test_list_with_missing_name_copies_nothing(ends):
     start, end = fill(ends[0]), ends[1]
 
     with pytest.raises(mox.file.MoxFileNotExistsException, match="'none'"):
@@ -99,7 +99,7 @@ def test_list_with_name_that_is_not_there_copies_nothing(ends):
     assert not mox.file.exists(end)
 
 
-def test_single_file_is_copied_to_name_or_into_directory(ends):
+def test_single_file_is_copied_to_name_or_directory(ends):
     start, end = fill(ends[0]), ends[1]
     mox.file.make_dirs(end)
 
@@ -138,7 +138,7 @@ def test_where_nothing_is_there_is_nothing_to_copy(store, here, log):
     assert (here / "to").is_dir()
 
 
-def test_directory_of_this_machine_that_is_not_there_is_error(store, here):
+def test_missing_local_directory_is_an_error(store, here):
     with pytest.raises(mox.file.MoxFileNotExistsException):
         mox.file.copy_parallel(here / "none", store)
 
@@ -281,7 +281,7 @@ def test_a_directory_is_listed_once(service, served, here):
     assert len(mox.file.list_directory(here, recursive=True, skip_dir=True)) == 20
 
 
-def test_file_that_grows_is_copied_as_far_as_it_goes(store, here):
+def test_growing_file_is_copied_to_its_end(store, here):
     (here / "log").write_text("x" * 10)
 
     mox.file.copy_parallel(here, store)

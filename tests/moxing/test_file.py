@@ -19,7 +19,7 @@ def name(top):
     return f"{top}/notes.txt"
 
 
-def test_what_is_written_in_lines_is_read_in_lines(name):
+def test_written_lines_are_read_as_lines(name):
     with mox.file.File(name, "w") as file:
         file.write("one\n")
         file.writelines(["two\n", "三\n"])

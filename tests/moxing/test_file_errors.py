@@ -7,7 +7,7 @@ import pytest
 import moxing as mox
 
 
-def test_what_is_written_is_read_as_text_or_bytes(top):
+def test_written_data_is_read_as_text_or_bytes(top):
     mox.file.make_dirs(top)
     mox.file.write(f"{top}/a.txt", "字")
 
@@ -25,7 +25,7 @@ def test_bytes_need_no_binary(top):
 
 @pytest.mark.parametrize("call", ["write", "append"])
 @pytest.mark.parametrize("data", [5, None, ["a"], "\ud800"])
-def test_what_no_file_can_hold_leaves_file_as_it_was(top, call, data):
+def test_what_no_file_can_hold_keeps_file_unchanged(top, call, data):
     mox.file.make_dirs(top)
     mox.file.write(f"{top}/a", "good")
 
@@ -38,7 +38,7 @@ def test_what_no_file_can_hold_leaves_file_as_it_was(top, call, data):
 @pytest.mark.parametrize(
     "call", [mox.file.read, mox.file.make_dirs, mox.file.exists, mox.file.File]
 )
-def test_scheme_that_is_none_is_reported_and_makes_no_folder(here, monkeypatch, call):
+def test_unknown_scheme_is_reported_without_creating_folder(here, monkeypatch, call):
     monkeypatch.chdir(here)
 
     with pytest.raises(mox.file.MoxFileRespException, match="no scheme named 'hdfs'"):
@@ -83,7 +83,7 @@ def test_missing_file_raises_moxing_and_python_errors(top, call):
     assert caught.value.filename == f"{top}/none"
 
 
-def test_what_store_has_not_is_answer_of_404_too(store):
+def test_missing_object_is_a_404(store):
     with pytest.raises(mox.file.MoxFileRespException) as caught:
         mox.file.read(f"{store}/none")
 
@@ -99,7 +99,7 @@ def test_what_is_raised_crosses_processes(store):
     assert (copy.resp, copy.filename) == (caught.value.resp, f"{store}/none")
 
 
-def test_directories_are_made_with_those_above_and_once_more(top):
+def test_directories_are_made_with_parents_and_twice(top):
     mox.file.make_dirs(f"{top}/a/b")
     mox.file.make_dirs(f"{top}/a/b/")
 

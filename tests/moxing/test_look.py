@@ -138,7 +138,7 @@ def test_a_doubled_slash_is_found_again_and_listed(store):
     assert mox.file.is_directory(f"{store}//data")
 
 
-def test_all_schemes_are_one_store_where_nothing_is_configured(own_store):
+def test_all_schemes_share_one_default_store(own_store):
     mox.file.write("s3://bucket/x", "1")
 
     for scheme in ("obs", "ks3", "cos", "OBS"):

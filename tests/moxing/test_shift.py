@@ -115,7 +115,7 @@ def test_patterns_match(tree):
     ]
 
 
-def test_files_are_copied_and_moved_between_store_and_machine(tree, here):
+def test_files_move_between_store_and_machine(tree, here):
     assert shutil.copyfile(f"{tree}/a.txt", here / "a") == here / "a"
     assert shutil.copy(here / "a", f"{tree}/d") == f"{tree}/d/a"
     shutil.copy2(f"{tree}/d/a", f"{tree}/again")

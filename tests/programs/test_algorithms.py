@@ -60,7 +60,7 @@ def test_job_is_made_from_algorithm_and_data_set(person):
     assert job["spec"]["inputs"] == {"data_url": "obs://bucket/rows"}
 
 
-def test_faults_of_job_from_algorithm_are_reported_at_once(person):
+def test_faults_of_job_from_algorithm_are_reported_together(person):
     prepare(person)
 
     wrong = ("-p", "learning_rate=2", "-p", "seed=8", "-p", "sede=8", "--boot-file", "other.py")

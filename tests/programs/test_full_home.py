@@ -51,7 +51,7 @@ def fill(home, kind):
             raise
 
 
-def test_jobs_and_objects_are_listed_and_removed_on_full_disk(full):
+def test_jobs_are_listed_and_removed_on_full_disk(full):
     assert "old" in full.types("ls").stdout
     assert "succeeded" in full.types("show", "old").stdout
     assert "data.csv" in full.types("store", "ls", "-r", "obs://bucket").stdout

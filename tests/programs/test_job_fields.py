@@ -41,7 +41,7 @@ def test_working_directory_is_code_directory_or_users_choice(person):
     assert f"{at}/deep/down\n" in submits(person, "chosen", chosen)
 
 
-def test_modules_beside_boot_file_and_in_code_directory_are_imported(person):
+def test_modules_beside_boot_file_are_imported(person):
     person.script("import beside, top, package.part\nprint(beside.X + top.X)\n", "tools/train.py")
     person.script("X = 40\n", "tools/beside.py")
     person.script("X = 2\n", "top.py")

@@ -57,7 +57,7 @@ def test_example_learns_and_stores_its_model(person):
 
 
 @pytest.mark.services
-def test_compiled_steps_are_tried_where_job_asks_for_them(person):
+def test_compiled_steps_are_tried_on_request(person):
     shutil.copytree(EXAMPLES / "modelmaker", person.folder / "fruit")
     data = person.folder / "data"
     subprocess.run([sys.executable, person.folder / "fruit" / "make_data.py", data], check=True)

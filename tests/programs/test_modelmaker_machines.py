@@ -78,7 +78,7 @@ def kill_when_it_waits(person, words, name, task):
 @pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("task", ["chief-0", "worker-0"])
-def test_two_machines_go_on_from_checkpoint_whichever_is_killed(person, words, task):
+def test_two_machines_resume_from_checkpoint_whichever_is_killed(person, words, task):
     given = words(
         *("lost", "--nodes", "2"),
         **{"passes": -1, "stop_at": 70, "train_max_steps": 90, "save_checkpoints_steps": 20},

@@ -26,7 +26,7 @@ def steps_of(log, worker):
 
 
 @pytest.mark.services
-def test_two_workers_train_one_model_and_every_process_ends(person, words):
+def test_two_workers_train_and_all_processes_end(person, words):
     log = person.types(*words).stdout
 
     assert steps_of(log, "worker-0") == steps_of(log, "worker-1") == [0, 20, 40]

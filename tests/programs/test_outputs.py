@@ -117,7 +117,7 @@ print("copied", flush=True)
 """
 
 
-def test_files_replaced_at_a_url_in_the_code_are_restored(resident, tmp_path):
+def test_files_replaced_at_literal_url_are_restored(resident, tmp_path):
     script = resident.script(IN_CODE, "copies.py")
     run = ("run", script, "--dialect", "modelarts")
 
@@ -223,7 +223,7 @@ mox_tf.run(input_fn=input_fn, model_fn=model_fn,
     ],
     ids=["estimator", "mox", "nodes"],
 )
-def test_the_store_keeps_as_many_checkpoints_as_the_script(alone, text, words, kept):
+def test_store_keeps_as_many_checkpoints_as_script(alone, text, words, kept):
     alone.env["DANLU_MIRROR_INTERVAL"] = "0.2"
     uri = "obs://outputs/kept"
     alone.types(

@@ -126,7 +126,7 @@ def test_module_beside_script_that_is_not_found(person):
     assert "lib/tools.py" in done.stderr
 
 
-def test_python_2_runs_and_is_reported_with_its_line(person):
+def test_python2_runs_and_is_reported_with_its_line(person):
     script = person.script("import os\nprint 'step', 7 / 2\n")
 
     done = person.types("run", script, "--name", "old")
@@ -194,7 +194,7 @@ def test_an_input_taken_away_before_the_job_began(alone):
     assert "never" in alone.types("rerun", "late").stdout
 
 
-def test_input_that_is_not_there_is_reported_at_submit(person):
+def test_missing_input_is_reported_at_submit(person):
     script = person.script("print(1)\n")
     (person.folder / "nothing-in-it").mkdir()
 
@@ -265,7 +265,7 @@ def test_an_output_that_may_not_be_written(person):
     assert hint_of(person, done, "no") == "denied_output"
 
 
-def test_an_error_in_danlus_own_code_is_called_so(person):
+def test_internal_error_is_reported_as_such(person):
     # The script breaks a module of MoXing, as a mistake in that module would.
     script = person.script(
         "import moxing as mox\n"

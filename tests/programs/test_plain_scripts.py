@@ -23,7 +23,7 @@ with open(os.path.join(args.train_url, "model.txt"), "w") as file:
 """
 
 
-def test_script_reads_its_data_and_its_output_is_there_afterwards(person):
+def test_script_reads_data_and_writes_output(person):
     script = person.script(LEARNS)
     data = person.folder / "data"
     data.mkdir()
@@ -38,7 +38,7 @@ def test_script_reads_its_data_and_its_output_is_there_afterwards(person):
     assert person.types("store", "cat", "obs://bucket/out/model.txt").stdout.startswith("1.99")
 
 
-def test_failure_is_reported_with_users_own_file_and_line(person):
+def test_failure_names_file_and_line_of_user(person):
     script = person.script("import model\nmodel.build(3)\n")
     person.script("def build(rate):\n    raise ValueError(f'bad rate {rate}')\n", "model.py")
 
@@ -210,7 +210,7 @@ def test_values_reach_the_script_byte_for_byte(person):
     assert ascii([f"--note={odd}", "--empty="]) in done.stdout
 
 
-def test_data_and_outputs_inside_code_directory_are_no_code(person):
+def test_data_and_outputs_in_code_are_excluded(person):
     person.script(
         "import os, sys\n"
         "print('code', sorted(os.listdir(os.path.dirname(os.path.abspath(__file__)))))\n"

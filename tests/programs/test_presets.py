@@ -60,7 +60,7 @@ def test_commands_of_guide_train_fine_tune_and_evaluate(person):
     assert float(found[1]) > 0.8
 
 
-def test_what_is_wrong_with_data_is_cause_of_failure(person):
+def test_faulty_data_is_cause_of_failure(person):
     draw(person.folder / "loose", ("circle",), 1)
 
     done = person.types(

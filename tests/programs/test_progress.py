@@ -63,7 +63,7 @@ def test_limited_loop_saves_and_has_its_curve(person):
     assert last.split()[:3] == ["train", "loss", "16"]
 
 
-def test_job_that_failed_after_its_training_keeps_step_and_curve(person):
+def test_job_failed_after_training_keeps_its_curve(person):
     _run(person, 20, fails=True, code=5)
 
     job = person.asks("show", "mnist")

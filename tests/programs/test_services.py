@@ -102,7 +102,7 @@ def test_the_example_of_kdl_trains(person):
     assert "Epoch: 200, loss: 0.00" in log
 
 
-def test_example_of_dls_trains_on_one_node_and_on_two(person):
+def test_dls_example_trains_on_one_or_two_nodes(person):
     folder = example(person, "dls")
 
     person.types("run", folder / "code", "--dialect", "dls", "--boot-file", "train.py",
@@ -117,7 +117,7 @@ def test_example_of_dls_trains_on_one_node_and_on_two(person):
     assert (folder / "log" / "model.json").exists()
 
 
-def test_failing_setup_of_kdl_is_reported_and_module_runs(person, package):
+def test_failing_kdl_setup_is_reported_but_module_runs(person, package):
     """The manual calls setup.py without a look at its exit code."""
     (package / "setup.py").write_text("raise SystemExit(3)\n")
 

@@ -86,7 +86,7 @@ def slope(person, uri):
 
 
 @pytest.mark.parametrize("dialect", ["dls", "modelarts"])
-def test_script_copies_its_data_and_its_model_with_moxing(person, data, dialect):
+def test_script_copies_data_and_model_with_moxing(person, data, dialect):
     person.types("store", "cp", data, "s3://bucket/flowers")
 
     done = person.types("run", person.script(COPIES), "--dialect", dialect,

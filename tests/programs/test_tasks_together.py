@@ -31,7 +31,7 @@ def begin(person, script, *more):
             for task in person.asks("show", "two")["plan"]}  # fmt: skip
 
 
-def test_port_that_another_process_takes_before_script_costs_one_attempt(person):
+def test_port_taken_before_start_costs_one_attempt(person):
     port = begin(person, BINDS)["ps1"]["place"]["port"]
 
     with socket.create_server(("127.0.0.1", port)):
@@ -92,7 +92,7 @@ if '"type": "ps"' in os.environ["TF_CONFIG"]:
 """
 
 
-def test_no_script_begins_before_every_task_has_all_it_needs(person):
+def test_scripts_begin_after_all_tasks_are_ready(person):
     """The prepare command of one of three tasks takes its time."""
     package = person.folder / "package"
     package.mkdir()

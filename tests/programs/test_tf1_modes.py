@@ -121,7 +121,7 @@ def test_failure_in_graph_is_reported_in_one_line(person):
     assert "Fix: The sizes do not fit at train.py:4: " in done.stderr
 
 
-def test_checkpoint_of_another_model_is_reported_with_both_shapes(person):
+def test_checkpoint_of_another_model_shows_both_shapes(person):
     person.script(
         "import argparse\n"
         "import tensorflow as tf\n"

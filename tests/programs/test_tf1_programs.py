@@ -42,7 +42,7 @@ def number(pattern, log):
     return float(found[1])
 
 
-def test_package_of_kdl_trains_by_session_of_its_own(resident):
+def test_kdl_package_trains_with_its_own_session(resident):
     home = place(resident, "line")
     folders = {f"--{what}_path": home / what for what in ("checkpoint", "output", "model")}
     words = [word for pair in folders.items() for word in pair]
@@ -70,7 +70,7 @@ def test_package_of_kdl_trains_by_session_of_its_own(resident):
     ]
 
 
-def test_default_folders_of_kdl_are_made_where_module_is_started(resident):
+def test_default_kdl_folders_are_beside_started_module(resident):
     code = resident.folder / "started here"
     shutil.copytree(SOURCES / "line", code)
 
@@ -100,7 +100,7 @@ def test_the_tutorial_of_digits_trains(resident):
     assert list(out.glob("events.out.tfevents.*"))
 
 
-def test_second_job_exports_its_model_to_place_of_first(resident):
+def test_second_job_exports_to_place_of_first(resident):
     """SavedModelBuilder refuses a folder that exists; each job has an output of its own."""
     code = resident.folder / "exports"
     code.mkdir()

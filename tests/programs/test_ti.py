@@ -126,7 +126,7 @@ def test_a_lost_attempt_goes_on_from_its_checkpoint(person):
     assert model == {"from-7": b""}
 
 
-def test_failure_leaves_its_reason_and_what_there_is_of_model(person):
+def test_failure_leaves_reason_and_partial_model(person):
     person.script(
         "import atexit, os\n"
         "atexit.register(lambda: print('left:', open('/opt/ml/output/failure').read()))\n"
@@ -141,7 +141,7 @@ def test_failure_leaves_its_reason_and_what_there_is_of_model(person):
     assert model_of(person, "cos://bucket/out/fails/output/model.tar.gz") == {"half": b""}
 
 
-def test_without_model_there_is_no_archive_and_this_is_logged(person):
+def test_without_model_there_is_no_archive_with_note(person):
     person.script("print('nothing')\n")
 
     log = submits(person, "empty")
@@ -149,7 +149,7 @@ def test_without_model_there_is_no_archive_and_this_is_logged(person):
     assert "[danlu] model: /opt/ml/model is empty, so there is no model.tar.gz\n" in log
 
 
-def test_every_instance_has_its_name_and_first_keeps_model(person):
+def test_instances_have_names_and_first_keeps_model(person):
     person.script(
         "import json, os\n"
         "host, hosts = os.environ['TM_CURRENT_HOST'], json.loads(os.environ['TM_HOSTS'])\n"

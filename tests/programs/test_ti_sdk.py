@@ -135,7 +135,7 @@ def model_of(person, uri):
         return sorted(member.name for member in archive if member.isfile())
 
 
-def test_program_of_page_runs_with_its_full_width_comma(person):
+def test_program_of_page_runs_with_full_width_comma(person):
     """TI SDK, "Training TensorFlow models": construct, fit, leave, attach."""
     files(person, "points")
     (person.folder / "points" / "points.csv").write_text("1,3\n2,6\n-1,-3\n")
@@ -283,7 +283,7 @@ open(os.environ['TM_MODEL_DIR'] + '/weights', 'w').close()
 """
 
 
-def test_attach_goes_on_after_client_and_server_were_killed(person):
+def test_attach_continues_after_client_and_server_were_killed(person):
     gate = person.folder / "gate"
     code(person, PROGRAM.format(gate=str(gate)))
     program = (
@@ -365,7 +365,7 @@ with open(env['SM_MODEL_DIR'] + '/weights', 'w') as file:
 """
 
 
-def test_script_that_knows_sagemaker_alone_finds_all_it_looks_for(person):
+def test_sagemaker_script_finds_everything_it_needs(person):
     code(person, ONLY_SM)
     files(person, "points", x="7")
 
@@ -392,7 +392,7 @@ print('parsed', vars(parser.parse_args()))
 
 
 @pytest.mark.smoke
-def test_strict_parser_is_given_nothing_it_does_not_know(person):
+def test_strict_parser_gets_no_unknown_arguments(person):
     code(person, STRICT)
 
     text = launches(

@@ -106,7 +106,7 @@ def runs(person, text, *words):
     return person.types("run", person.script(text), "--dialect", "dls", *words)
 
 
-def test_jobs_of_every_mode_continue_at_train_url_of_first(person):
+def test_jobs_of_every_mode_continue_at_train_url(person):
     where = "s3://bucket/log"
     first = runs(person, MOX, "--train-url", where, "-p", "export=True", "--name", "first")
     assert f"Saving checkpoints for 10 into {where}/model.ckpt." in first.stdout
@@ -158,7 +158,7 @@ def test_an_estimator_continues(person):
     assert "model.ckpt-10.index" in person.types("store", "ls", "s3://bucket/estimator/").stdout
 
 
-def test_url_that_script_opens_unseen_gets_hint_that_works(person):
+def test_hint_works_for_url_opened_by_script(person):
     script = person.script(UNSEEN)
     words = ("run", script, "--dialect", "dls", "--train-url", "s3://bucket/unseen")
 

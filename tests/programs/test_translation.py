@@ -34,7 +34,7 @@ def old(person):
 
 
 @pytest.mark.smoke
-def test_job_of_old_code_runs_and_reports_what_it_needed(old):
+def test_job_of_old_code_reports_its_repairs(old):
     done = old.types("run", "code", "--boot-file", "train.py", "--name", "old")
 
     assert "version 1.15.5 weight 0.500" in done.stdout
@@ -84,7 +84,7 @@ def test_variable_of_users_own_wins_over_quiet_one(person):
     assert "level 0" in person.types(*words, "-e", "TF_CPP_MIN_LOG_LEVEL=0").stdout
 
 
-def test_launcher_gives_what_it_starts_tensorflow_of_code_around_it(person):
+def test_launcher_passes_on_tensorflow_version_of_code(person):
     person.script("import tensorflow as tf\nprint('sees', tf.__version__)\ntf.placeholder")
     person.script(
         "import subprocess, sys\nsubprocess.check_call([sys.executable, 'train.py'])", "go.py"

@@ -60,7 +60,7 @@ def failed(person):
     return person.asks("show", job["id"])
 
 
-def test_only_copy_is_named_and_not_removed_without_word(alone, store):
+def test_only_copy_is_named_and_kept(alone, store):
     job = failed(alone)
 
     (left,) = job["unstored"]

@@ -107,7 +107,7 @@ class Day:
 
 
 @pytest.mark.timeout(300)
-def test_no_model_is_lost_in_day_of_careless_use(disk, alone, tmp_path):
+def test_careless_use_loses_no_model(disk, alone, tmp_path):
     person = alone
     person.env |= {"DANLU_STORE_TIMEOUT": "0.5"}
     day = Day(person, person.script(TRAINS))

@@ -18,7 +18,7 @@ WRITER = Path(__file__).with_name("writer.py")
 
 @pytest.mark.parametrize("rounds", [5, pytest.param(200, marks=[pytest.mark.long])])
 @pytest.mark.timeout(600)
-def test_no_acknowledged_write_is_lost_when_writer_is_killed(tmp_path, rounds):
+def test_acknowledged_writes_survive_killed_writer(tmp_path, rounds):
     seed = random.randrange(1 << 32)
     print(f"seed={seed}")
     chance = random.Random(seed)

@@ -54,7 +54,7 @@ def test_a_server_that_is_not_there_is_unavailable(postgres):
     assert PASSWORD not in all_messages(caught)
 
 
-def test_database_that_is_not_there_is_reported_with_hint(postgres):
+def test_missing_database_is_reported_with_hint(postgres):
     with pytest.raises(Refused, match='database "nowhere" does not exist') as caught:
         open_records(postgres.url("nowhere"))
 
@@ -145,7 +145,7 @@ def test_what_the_first_revision_left_is_upgraded(database):
     records.close()
 
 
-def test_lease_that_ends_while_its_renewal_waits_is_not_renewed(database):
+def test_lease_ended_during_renewal_is_not_renewed(database):
     """Another writer reads it meanwhile and has taken the server for gone."""
     waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     records = open_records(database)
@@ -178,7 +178,7 @@ open_records(sys.argv[1]).close()
 """
 
 
-def test_of_servers_that_come_first_together_one_makes_tables(database):
+def test_one_of_several_first_servers_creates_tables(database):
     starters = [
         subprocess.Popen(
             [sys.executable, "-c", FIRST, database],
@@ -228,7 +228,7 @@ def test_a_server_that_was_restarted_is_found_again(postgres, database):
     records.close()
 
 
-def test_writer_that_stands_still_does_not_keep_others_for_long(database):
+def test_paused_writer_does_not_block_others_long(database):
     patient, other = open_records(database), open_records(database, timeout=0.3)
     slow = open_records(database, timeout=0.3)
 

@@ -43,7 +43,7 @@ def test_only_the_owner_may_read_the_files(records, path):
     assert modes == {0o600}
 
 
-def test_locked_database_is_unavailable_for_writers_and_open_to_readers(records, path):
+def test_locked_database_refuses_writers_and_serves_readers(records, path):
     job = records.add(a_job("mnist"))
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -63,7 +63,7 @@ def test_locked_database_is_unavailable_for_writers_and_open_to_readers(records,
     assert [found.name for found in records.page()] == ["other", "mnist"]
 
 
-def test_writer_does_not_wait_for_ever_for_another_thread(records):
+def test_writer_stops_waiting_for_another_thread(records):
     inside, done = threading.Event(), threading.Event()
 
     def hold():

@@ -74,7 +74,7 @@ def test_tolerant_parser_writes_a_line_for_each(task):
     ]
 
 
-def test_a_flag_that_is_defined_later_is_not_reported(task):
+def test_flag_defined_later_is_not_reported(task):
     late = (
         "import sys\nfrom absl import flags\n"
         "flags.DEFINE_integer('early', 1, '')\n"

@@ -43,7 +43,7 @@ def test_repairs_are_reported_with_their_lines(task, check):
     ]
 
 
-def test_syntax_error_is_reported_with_keyword_that_was_meant(task, check):
+def test_syntax_error_names_the_meant_keyword(task, check):
     task.write("bad.py", "def f():\n    reutrn 3\n")
 
     found = check()
@@ -54,7 +54,7 @@ def test_syntax_error_is_reported_with_keyword_that_was_meant(task, check):
     assert found["code"] == 1
 
 
-def test_modules_that_nothing_has_are_named_with_their_package(task, check):
+def test_missing_modules_are_named_with_their_package(task, check):
     task.write("requirements.txt", "easydict==1.9\n")
     task.write("lib/tools.py", "")
     task.write(
@@ -117,7 +117,7 @@ def test_names_of_tensorflow_1_are_asked_of_tensorflow(task, check):
     assert "tf.contrib.framework.get_or_create_global_step" in found["mapped"][2][2]
 
 
-def test_script_of_tensorflow_2_is_asked_of_tensorflow_2(task, check):
+def test_script_of_tf2_is_asked_of_tf2(task, check):
     task.write("train.py", "import tensorflow as tf\ntf.Variable(1)\ntf.placeholder(tf.float32)\n")
 
     found = check(DANLU_TENSORFLOW="2.15.0")

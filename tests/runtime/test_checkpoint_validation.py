@@ -29,7 +29,7 @@ def found(tf, folder):
 
 
 @pytest.mark.parametrize("part", ["data-00000-of-00001", "index"])
-def test_half_of_newest_is_passed_over_wherever_it_was_cut(tf, saved, part, capsys):
+def test_incomplete_newest_checkpoint_is_skipped(tf, saved, part, capsys):
     path = saved / f"model.ckpt-30.{part}"
     whole = path.read_bytes()
 
@@ -83,7 +83,7 @@ def test_chosen_older_checkpoint_stays_chosen(tf, saved):
     assert found(tf, saved) == 10
 
 
-def test_folder_that_was_moved_is_whole_where_it_is_now(tf, saved, tmp_path):
+def test_moved_folder_is_whole_where_it_is_now(tf, saved, tmp_path):
     moved = saved.rename(tmp_path / "moved")
 
     assert found(tf, moved) == 30
@@ -101,7 +101,7 @@ def test_checkpoints_of_another_model_are_not_taken_instead(tf, saved):
     assert tf.train.latest_checkpoint(str(saved)) is None
 
 
-def test_what_is_written_by_living_process_is_not_read_again(tf, saved):
+def test_file_of_living_process_is_read_once(tf, saved):
     assert found(tf, saved) == 30
     (saved / "model.ckpt-30.data-00000-of-00001").write_bytes(b"")
 
@@ -122,7 +122,7 @@ def test_rewritten_single_name_checkpoint_is_found(tf, tmp_path):
     assert found(tf, tmp_path) == 1
 
 
-def test_manager_of_tensorflow_2_goes_on_from_whole_one(tf2, tmp_path):
+def test_manager_of_tensorflow_2_resumes_from_whole_one(tf2, tmp_path):
     if tf2 is None:
         return
     step = tf2.Variable(0)

@@ -12,7 +12,7 @@ def fail():
     raise ValueError("why")
 
 
-def test_program_without_code_of_users_has_no_lines_of_theirs(monkeypatch):
+def test_program_without_user_code_has_no_lines(monkeypatch):
     monkeypatch.chdir("/")
     try:
         fail()

@@ -35,7 +35,7 @@ def place(file, line):
     return f"{file.removeprefix('/code/')}:{line}" if file.startswith("/code/") else ""
 
 
-def test_of_several_errors_first_is_reported_with_users_innermost_line():
+def test_first_of_several_errors_has_users_line():
     assert brief(SEVERAL, place) == (
         "Matrix size-incompatible: In[0]: [2,2], In[1]: [3,2]; "
         "node 'layer/MatMul' is made at model.py:9"

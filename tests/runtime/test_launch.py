@@ -81,7 +81,7 @@ def test_a_module_is_run_as_python_does(stage):
     assert done.stdout == "__main__ trainer net ['--x=1']\n"
 
 
-def test_nothing_of_standard_library_is_loaded_that_script_may_shadow(stage):
+def test_no_shadowable_standard_module_is_loaded(stage):
     show = "import sys\nprint(*sys.modules)"
     bare = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
     done = stage.run(show)
@@ -91,7 +91,7 @@ def test_nothing_of_standard_library_is_loaded_that_script_may_shadow(stage):
     assert more - set(sys.builtin_module_names) <= {"danlu", "danlu_runtime", "__future__", "_json"}
 
 
-def test_module_of_users_own_comes_before_one_of_pythons(stage):
+def test_own_module_precedes_module_of_python(stage):
     stage.write("secrets.py", "KEY = 'mine'")
     stage.write("json.py", "KEY = 'mine'")
     stage.write("dataclasses.py", "broken = ")

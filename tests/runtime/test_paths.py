@@ -33,7 +33,7 @@ def test_translation(path, real):
     assert translate(path, MAPPED) == real
 
 
-def test_what_is_no_path_is_left_to_real_function():
+def test_non_path_is_passed_to_real_function():
     thing = object()
 
     assert translate(thing, MAPPED) is thing

@@ -31,7 +31,7 @@ def python(tmp_path):
     return run
 
 
-def test_packages_are_found_last_and_we_are_not_seen(python):
+def test_packages_are_last_and_danlu_is_hidden(python):
     path = json.loads(python("import json, sys; print(json.dumps(sys.path))"))
 
     assert str(STARTUP) not in path

@@ -147,7 +147,7 @@ def test_only_json_changes_anything(busy):
             assert answer.status_code == 415, (path, kind)
 
 
-def test_no_answer_can_be_made_page_or_be_kept(busy):
+def test_answers_are_not_pages_and_not_cached(busy):
     ask = Asker(busy, local=True)
 
     for method, path in every_request(busy):
@@ -184,7 +184,7 @@ def lines(*headers: str, first: str = "GET /v1/jobs HTTP/1.1") -> bytes:
     return "\r\n".join([first, *headers, "Connection: close", "", ""]).encode("latin-1")
 
 
-def test_real_server_asks_over_tcp_and_not_over_its_file(running):
+def test_real_server_needs_token_over_tcp_only(running):
     host = f"Host: {running.info['tcp']}"
     right = f"Authorization: Bearer {TOKEN_OF_A_FILE}"
     both = ("Transfer-Encoding: chunked", "Content-Length: 3")
@@ -209,7 +209,7 @@ def test_real_server_asks_over_tcp_and_not_over_its_file(running):
         assert answer.split(b" ")[1:2] == [status], (data, answer)
 
 
-def test_nothing_of_token_is_in_answer_or_in_log(running):
+def test_token_is_neither_in_answer_nor_log(running):
     host = f"Host: {running.info['tcp']}"
     for header in (f"Bearer {TOKEN_OF_A_FILE}", f"Bearer {TOKEN_OF_A_FILE}x", TOKEN_OF_A_FILE):
         answer = on_the_wire(running, lines(host, f"Authorization: {header}"))

@@ -173,7 +173,7 @@ def test_command_line_looks_into_nothing_that_means_harm(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_what_only_looks_harmful_comes_out_as_ordinary_files(cache, settings, treasure, name):
+def test_harmless_archive_members_become_ordinary_files(cache, settings, treasure, name):
     data = HARMLESS[name]()
     location = Stores.of(settings).at(code_uri(hashlib.sha256(data).hexdigest()))
     location.storage.write(location.key, data)

@@ -170,7 +170,7 @@ def test_a_job_reaches_no_process_but_its_own(bench):
         assert attack(bench, PROCESSES, [*others, os.getpid()]) == []
 
 
-def test_job_writes_nothing_of_platform_and_undoes_no_mount(bench):
+def test_job_cannot_write_platform_files_or_unmount(bench):
     could = attack(bench, WRITES, [os.getpid()])
 
     assert could == []

@@ -160,7 +160,7 @@ def test_a_long_address_is_hidden(bounded):
     assert _values.hidden_url("postgresql://host/?" + "password" * LONG).endswith("password")
 
 
-def test_what_package_prints_while_it_is_built_is_looked_through(bounded):
+def test_what_package_prints_while_built_is_searched(bounded):
     assert UvFailed("a" * LONG + "\nhttps://user:word@host/").text.endswith("https://***@host/")
 
 

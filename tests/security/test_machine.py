@@ -39,5 +39,5 @@ os.unlink("/dev/shm/danlu-test")
 """
 
 
-def test_job_turns_no_switch_of_machine_and_opens_no_disk(bench):
+def test_job_cannot_change_machine_or_open_disk(bench):
     assert attack(bench, MACHINE, [os.getpid()]) == []

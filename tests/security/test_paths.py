@@ -61,7 +61,7 @@ def test_the_whole_requests_are_accepted(filled, dialect):
 
 @pytest.mark.parametrize("count", [120, pytest.param(10_000, marks=pytest.mark.long)])
 @pytest.mark.timeout(3600)
-def test_no_name_in_path_or_query_leads_anywhere_else(filled, treasure, tmp_path, count):
+def test_names_in_path_or_query_cannot_escape(filled, treasure, tmp_path, count):
     hostile = Hostile(count, tmp_path)
     routes = [route for route in routes_of(filled) if route.in_path or route.in_query]
     answered = Counter()
@@ -204,7 +204,7 @@ def test_impossible_arguments_are_reported_at_submit(filled, dialect, field, val
 @pytest.mark.parametrize(
     "origin", ["obs://bucket/..", "file:///a/%2e%2e", f"obs://bucket/{'x' * 300}"]
 )
-def test_code_directory_without_name_to_keep_is_called_code(filled, origin):
+def test_unnamed_code_directory_is_called_code(filled, origin):
     body = as_json({"request": {**request_of("modelarts"), "code_origin": origin}})
 
     status, answer = asyncio.run(send(filled, "POST", "/v1/plan", headers=JSON, body=body))

@@ -160,7 +160,7 @@ def test_nothing_is_left_by_retry_after_lost_agent(platform):
     assert leaks(platform) == []
 
 
-def test_nothing_is_left_by_server_killed_while_it_runs(platform):
+def test_server_killed_while_running_leaves_nothing(platform):
     request = request_of(platform, "orphan", SLOW, parameters={"for": "3"})
     with platform.inside():
         client = connect(platform.settings)

@@ -52,7 +52,7 @@ def read(ask, file):
     return data
 
 
-def test_every_file_is_listed_and_read_in_bounded_answers(ask):
+def test_every_file_is_listed_in_bounded_answers(ask):
     found = ask("GET", "/v1/jobs/mnist/files").json()
 
     assert {file["path"]: read(ask, file) for file in found["files"]} == {
@@ -81,7 +81,7 @@ def test_only_copy_of_model_needs_discard(ask):
     assert ask("GET", "/v1/jobs/mnist").status_code == 404
 
 
-def test_job_whose_outputs_are_stored_has_nothing_to_store_again(ask):
+def test_stored_job_has_nothing_to_store_again(ask):
     answer = ask("POST", "/v1/jobs/mnist/store", json={})
 
     assert answer.json() == {"running": False, "done": 0, "total": 0, "error": ""}

@@ -135,7 +135,7 @@ def test_an_address_is_a_host_and_a_port(text, address, url):
 
 
 @pytest.mark.parametrize("bound", ["0.0.0.0:9420", "[::]:9420"])
-def test_other_machines_reach_server_of_every_address_by_its_name(bound):
+def test_server_of_every_address_accepts_its_name(bound):
     assert url_for_others(bound) == f"http://{socket.gethostname()}:9420"
     assert url_for_others("10.0.0.5:9420") == "http://10.0.0.5:9420"
     assert url_for_others("") == ""

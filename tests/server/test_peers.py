@@ -113,7 +113,7 @@ def test_unreachable_server_is_named(servers, lacking):
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_token_that_is_not_accepted_is_reported_with_hint(servers, status):
+def test_rejected_token_is_reported_with_hint(servers, status):
     servers.peer.status = status
 
     answer = servers.ask()

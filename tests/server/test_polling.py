@@ -31,7 +31,7 @@ async def waiting(polls, count):
         await asyncio.sleep(0.005)
 
 
-def test_two_hundred_followers_of_one_job_ask_once_at_time():
+def test_followers_of_one_job_share_one_request():
     async def scene():
         polls, counter = Polls(), Counter()
         followers = [
@@ -52,7 +52,7 @@ def test_two_hundred_followers_of_one_job_ask_once_at_time():
     assert left == 0
 
 
-def test_two_hundred_followers_of_as_many_jobs_share_few_threads():
+def test_followers_of_many_jobs_share_few_threads():
     async def scene():
         polls, counters = Polls(), [Counter() for _ in range(200)]
         followers = [

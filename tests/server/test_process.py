@@ -106,7 +106,7 @@ def test_an_unused_server_leaves(home):
         assert "because=idle" in server.log()
 
 
-def test_server_with_living_job_stays_until_it_has_ended(home):
+def test_server_stays_until_its_job_has_ended(home):
     # Submitted to a server before: this one might leave while a slow machine sends the request.
     with Running(home) as before, before.client() as client:
         job = client.post("/v1/jobs", json=REQUEST).json()

@@ -82,7 +82,7 @@ async def rest_of(reader, writer):
 
 
 @pytest.mark.parametrize("before", [0, 1], ids=["first request", "second request"])
-def test_head_of_request_has_its_limit_and_others_are_answered(app, path, before):
+def test_too_large_request_head_is_refused(app, path, before):
     async def scene(server):
         reader, writer = await asyncio.open_unix_connection(path)
         for _ in range(before):
@@ -177,7 +177,7 @@ def test_a_connection_over_the_socket_file_is_local(app, path):
     [b"\0\0\0\0\r\n\r\n", b"GET /" + b"a" * 200_000, b"POST\r\n\r\n"],
     ids=["nul", "long", "short"],
 )
-def test_what_is_not_http_is_refused_and_server_goes_on(app, path, request_bytes):
+def test_non_http_request_is_refused_and_server_continues(app, path, request_bytes):
     async def scene(server):
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(request_bytes)

@@ -216,7 +216,7 @@ def test_code_is_kept_under_name_of_its_content(ask):
     assert ask("HEAD", f"/v1/code/{digest}").status_code == 200
 
 
-def test_code_that_was_damaged_on_its_way_is_refused(ask, home):
+def test_code_damaged_in_transit_is_refused(ask, home):
     answer = ask("PUT", "/v1/code/" + "a" * 64, content=b"other")
 
     assert answer.status_code == 400
@@ -224,7 +224,7 @@ def test_code_that_was_damaged_on_its_way_is_refused(ask, home):
     assert sorted(path.name for path in home.iterdir()) == ["fake"]
 
 
-def test_code_over_limit_is_refused_before_it_is_kept(ask):
+def test_code_over_limit_is_refused_before_storing(ask):
     answer = ask("PUT", "/v1/code/" + "a" * 64, content=b"x" * (3 << 20))
 
     assert answer.status_code == 413
@@ -289,7 +289,7 @@ def test_a_secret_is_not_repeated_in_an_error(ask):
     assert "canary" not in answer.text
 
 
-def test_database_that_does_not_answer_is_pause_not_fault(ask, platform):
+def test_silent_database_is_pause_not_fault(ask, platform):
     def locked(**_):
         raise Unavailable("The database is locked.")
 

@@ -124,7 +124,7 @@ mox.run(input_fn, model_fn, log_dir=FLAGS.train_url)
 """
 
 
-def test_output_of_dls_is_url_unless_line_needs_path(platform, dls):
+def test_dls_output_is_url_unless_path_needed(platform, dls):
     platform.put("s3://bucket/old/train.py", TRAINS)
 
     planned = platform.service.plan(dls)
@@ -202,7 +202,7 @@ def test_num_gpus_is_one_without_gpus(platform, dls, text):
     assert platform.service.plan(dls).tasks[0].command.args[-1] == "--num_gpus=1"
 
 
-def test_clones_on_cpu_are_offered_where_gpus_are_missing(platform, dls):
+def test_clones_on_cpu_are_offered_without_gpus(platform, dls):
     offer = "The script gets --num_gpus=1; `-p num_gpus=4` makes 4 clones on the CPU."
 
     planned = platform.service.plan({**dls, "flavor": "4*P100"})
@@ -238,7 +238,7 @@ def test_a_source_distribution_is_entered(platform, kdl):
         (("setup.py", "task.py"), "/home/kdl/job/trainer"),
     ],
 )
-def test_package_alone_is_laid_where_its_module_is_found(platform, kdl, files, to):
+def test_single_package_is_placed_at_its_module(platform, kdl, files, to):
     command = platform.service.plan(kdl(dict.fromkeys(files, b""))).tasks[0].command
 
     assert command.fetch[0].to == to
@@ -254,7 +254,7 @@ def test_parameters_of_a_package_alone_are_checked(platform, kdl):
         platform.service.plan({**request, "parameters": {"stepss": "3"}})
 
 
-def test_package_that_was_packed_as_it_lies_is_not(platform, kdl):
+def test_package_packed_as_it_is_is_not_moved(platform, kdl):
     request = kdl({"setup.py": b"", "trainer/task.py": b""})
 
     assert platform.service.plan(request).tasks[0].command.cwd == "/home/kdl/job"
@@ -272,7 +272,7 @@ def test_setup_may_install_from_folder_of_its_own(platform, kdl):
     assert platform.service.plan(request).tasks[0].command.run == "trainer.task"
 
 
-def test_module_that_is_not_there_is_reported_by_its_field(platform, kdl):
+def test_missing_module_is_reported_by_its_field(platform, kdl):
     request = kdl({"trainer-1.0/setup.py": b"", "trainer-1.0/trainer/main.py": b""})
 
     with pytest.raises(InvalidJob) as caught:
@@ -314,7 +314,7 @@ def test_code_for_tensorflow_2_sees_that(platform, request_of):
     assert planned.job.notes[0].startswith("tensorflow: 2.15.0: train.py:2 uses tf.function.")
 
 
-def test_code_of_keras_alone_sees_tensorflow_2_with_keras_2(platform, request_of):
+def test_code_of_keras_alone_sees_tf2_with_keras2(platform, request_of):
     platform.put("obs://bucket/code/train.py", b"from tensorflow.keras.models import Sequential\n")
 
     planned = platform.service.plan(request_of)
@@ -381,7 +381,7 @@ def test_a_user_may_have_tensorflow_left_alone(platform, request_of):
     )
 
 
-def test_services_that_had_tensorflow_1_only_need_no_look(platform, dls, kdl):
+def test_services_that_had_tf1_only_need_no_look(platform, dls, kdl):
     platform.put("s3://bucket/old/train.py", EAGER)
 
     planned = platform.service.plan({**dls, "urls": "none"})
@@ -427,7 +427,7 @@ def test_training_may_be_cut_short(platform, dls):
     assert planned.job.notes[-1] == "max_steps: training ends after 3 steps."
 
 
-def test_cut_in_tensorflow_2_reports_what_it_cannot_end(platform, request_of):
+def test_cut_in_tf2_reports_what_it_cannot_end(platform, request_of):
     platform.put("obs://bucket/code/train.py", EAGER)
 
     notes = platform.service.plan({**request_of, "max_steps": 1}).job.notes
@@ -448,7 +448,7 @@ def test_cut_without_effect_is_reported(platform, request_of):
     assert f"max_steps: the rehearsal runs to the end of the script. {why}" in rehearsed.job.notes
 
 
-def test_version_that_is_none_is_reported_with_all_other_faults(platform, request_of):
+def test_invalid_version_is_reported_with_other_faults(platform, request_of):
     wrong = {"framework_version": "PyTorch-1.0", "max_steps": -1}
 
     with pytest.raises(InvalidJob) as caught:

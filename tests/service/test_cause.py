@@ -35,7 +35,7 @@ def ended(platform, request_of):
     return end
 
 
-def test_exception_is_reported_with_users_own_file_and_line(ended):
+def test_exception_names_file_and_line_of_user(ended):
     cause = explain(ended(Reason.SCRIPT_FAILED, BY_USER))
 
     assert cause.en == "ValueError: bad learning rate (model/net.py:12, in build)"
@@ -76,7 +76,7 @@ def test_what_a_script_left_behind_decides_the_words(ended, failure, code):
     assert explain(ended(Reason.SCRIPT_FAILED, failure)).code == code
 
 
-def test_an_error_in_danlus_own_code_names_both_lines(ended):
+def test_internal_error_names_both_lines(ended):
     failure = Failure("KeyError", "'x'", frames=(Frame("train.py", 3, "go"),), traceback=OWN)
 
     job = ended(Reason.SCRIPT_FAILED, failure)
@@ -177,7 +177,7 @@ def test_a_full_disk_without_a_path_names_none(ended):
 
 
 @pytest.mark.parametrize("reason", [Reason.STOPPED_BY_USER, Reason.STORE_UNAVAILABLE])
-def test_outputs_that_are_in_no_store_are_named_whatever_cause(ended, reason):
+def test_unstored_outputs_are_named_with_any_cause(ended, reason):
     left = Unstored("worker-0", "train_url", "obs://bucket/out", "/home/work/out")
     job = replace(ended(reason, Failure(detail="no answer")), unstored=(left,))
 

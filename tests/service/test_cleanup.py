@@ -34,7 +34,7 @@ def test_outputs_of_a_lost_agent_are_kept(platform, request_of):
     assert platform.executor.cleared == []
 
 
-def test_logs_are_thrown_away_when_their_days_are_over(platform, request_of):
+def test_logs_are_removed_when_their_days_are_over(platform, request_of):
     old = ended(platform, request_of, Reason.DONE)
     platform.now += 29 * 24 * 3600
     young = ended(platform, request_of, Reason.DONE)
@@ -45,7 +45,7 @@ def test_logs_are_thrown_away_when_their_days_are_over(platform, request_of):
     assert platform.service.get(old.id).name
 
 
-def test_what_killed_server_left_undone_is_done_by_next(platform, request_of):
+def test_next_server_completes_work_of_killed_one(platform, request_of):
     job = platform.service.submit(request_of)
     platform.tick()
     platform.executor.end(job.id, 1, "worker-0")
@@ -64,7 +64,7 @@ def test_what_killed_server_left_undone_is_done_by_next(platform, request_of):
     assert platform.executor.held() == []
 
 
-def test_outputs_that_reached_no_store_outlive_records_of_their_job(platform, request_of):
+def test_unstored_outputs_outlive_records_of_job(platform, request_of):
     """The database was lost: what is nowhere else must not be cleared away for that."""
     job = ended(platform, request_of, Reason.STORE_UNAVAILABLE)
     platform.records.remove(job.id)

@@ -85,7 +85,7 @@ def test_a_job_that_replaced_nothing_restores_nothing(platform, request_of):
     assert (output.uri, list(output.restored), output.kept_as) == (OUT, [], "")
 
 
-def test_copies_of_ended_jobs_go_when_their_days_are_over(platform, replaced):
+def test_copies_of_ended_jobs_go_after_their_days(platform, replaced):
     ends(platform, replaced)
     location = platform.stores.at(OUT)
     made = max(entry.modified for entry in location.storage.list("out/.danlu/")) / 1e9

@@ -139,7 +139,7 @@ def test_cause_may_arrive_last():
     assert move == StateTransition(JobState.QUEUED, Reason.KILLED, "worker-1")
 
 
-def test_task_that_was_killed_with_its_job_is_not_cause():
+def test_task_killed_with_its_job_is_no_cause():
     stopping = job(JobState.STOPPING, reason=Reason.SCRIPT_FAILED, failed_task="worker-0")
     peers = [task(reason=Reason.SCRIPT_FAILED), task(index=1, claimed=True, lost=True)]
 

@@ -176,7 +176,7 @@ def test_what_a_job_gives_wins_over_defaults(platform):
     assert job.spec.resources.flavor == "modelarts.vm.cpu.2u"
 
 
-def test_every_constraint_is_checked_with_other_faults_of_request(platform):
+def test_constraints_are_checked_with_other_faults(platform):
     create(platform, parameters_customization=False)
     request = {
         "algorithm": "mnist",
@@ -318,7 +318,7 @@ def test_unchanged_data_set_keeps_its_version(platform):
     assert platform.service.definitions.versions(DATASET, "digits") == [2, 1]
 
 
-def test_all_faults_of_data_set_are_reported_at_once(platform):
+def test_all_faults_of_data_set_are_reported_together(platform):
     reported = faults(lambda: register(platform, "a b", "obs://bucket/nothing", sise=3))
 
     assert set(reported) == {"name", "uri", "sise"}
@@ -327,7 +327,7 @@ def test_all_faults_of_data_set_are_reported_at_once(platform):
 
 
 @pytest.mark.parametrize("asked", ["dataset://digits", "dataset://digits:1"])
-def test_data_set_as_input_is_place_it_points_at(platform, request_of, asked):
+def test_data_set_as_input_is_its_location(platform, request_of, asked):
     dataset = register(platform)
 
     job = platform.service.submit(

@@ -42,7 +42,7 @@ def test_job_waits_for_machine_that_has_nothing_left(platform, job, method, numb
     assert platform.service.get(job.id).state is JobState.RUNNING
 
 
-def test_fault_that_does_not_pass_ends_job_that_waits(platform, job):
+def test_fault_that_does_not_pass_ends_waiting_job(platform, job):
     fail(platform, "reserve", errno.EINVAL)
 
     platform.tick()
@@ -51,7 +51,7 @@ def test_fault_that_does_not_pass_ends_job_that_waits(platform, job):
 
 
 @pytest.mark.parametrize("jump", [-DAY, -7200.0, 7200.0, DAY])
-def test_clock_that_jumps_ends_nothing_and_delays_no_retry(platform, job, jump):
+def test_jumping_clock_ends_nothing_and_delays_no_retry(platform, job, jump):
     platform.tick()
     platform.now += jump
     platform.tick()

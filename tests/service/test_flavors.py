@@ -56,7 +56,7 @@ def test_strict_gpus_are_never_cut():
         ("ML.GN8.3XLARGE112", (14, 112, 2)),
     ],
 )
-def test_instance_types_of_ti_are_known_by_their_names(name, numbers):
+def test_instance_types_of_ti_are_known_by_name(name, numbers):
     cpus, memory, gpus = numbers
 
     assert FLAVORS[name] == Flavor(cpus, memory * GiB, gpus)

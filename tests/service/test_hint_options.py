@@ -156,7 +156,7 @@ def test_a_store_that_no_job_reads():
     assert "has no access to hdfs://a/b" in hint("dls", *FAILURES["path_scheme.store"]).en
 
 
-def test_object_tensorflow_did_not_find_gets_no_hint_about_open():
+def test_object_missing_in_tensorflow_gets_no_open_hint():
     missing = "s3://dls-test/a.txt; No such file or directory"
 
     assert hint("dls", "NotFoundError", missing) is None

@@ -248,7 +248,7 @@ def test_place_of_bucket_taken_for_path(stage):
         "open('/dls-test/out/log.txt', 'w')",
     ],
 )
-def test_path_that_begins_with_bucket_job_does_not_know(stage, script):
+def test_path_beginning_with_unknown_bucket_gives_hint(stage, script):
     cause = stage.asks(**DATA).run(script)
 
     assert card(cause) == "path_bucket_unknown"
@@ -344,7 +344,7 @@ def test_a_folder_that_is_made_for_the_script(stage):
         ({"a/b/one.py": "import two", "a/two.py": ""}, "import a.b.one", "'..'"),
     ],
 )
-def test_module_of_code_that_python_does_not_search_for(stage, files, script, folder):
+def test_module_outside_of_search_path_gives_hint(stage, files, script, folder):
     cause = stage.run(script, files)
 
     assert card(cause) == "module_in_code"

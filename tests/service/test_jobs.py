@@ -49,14 +49,14 @@ def test_generated_job_name_is_not_refused(platform, request_of, monkeypatch):
         platform.service.submit({**request_of, "name": "train-bbbb"})
 
 
-def test_submitted_job_is_queued_and_named_after_its_script(platform, request_of):
+def test_submitted_job_is_queued_with_script_name(platform, request_of):
     job = platform.service.submit(request_of)
 
     assert job.state is JobState.QUEUED
     assert job.name == f"train-{job.id[-4:]}"
 
 
-def test_same_token_gives_same_job_whatever_has_happened_since(platform, request_of):
+def test_same_token_always_returns_same_job(platform, request_of):
     request = {**request_of, "name": "mnist", "train_url": "obs://bucket/out"}
     first = platform.service.submit(request, token="t1")
     platform.tick()
@@ -72,7 +72,7 @@ def test_a_name_that_is_taken_is_refused(platform, request_of):
         platform.service.submit({**request_of, "name": "mnist"})
 
 
-def test_code_and_data_that_are_not_there_are_reported_together(platform, request_of):
+def test_missing_code_and_data_are_reported_together(platform, request_of):
     request = {**request_of, "boot_file": "tarin.py", "data_url": "obs://bucket/nothing"}
 
     reported = faults(platform, request)
@@ -121,7 +121,7 @@ def test_strict_gpus_refuse_instead(platform, request_of):
         "obs://bucket/data/x",
     ],
 )
-def test_output_that_overlaps_with_code_or_data_is_refused(platform, request_of, train_url):
+def test_output_overlapping_code_or_data_is_refused(platform, request_of, train_url):
     request = {**request_of, "data_url": "obs://bucket/data", "train_url": train_url}
 
     assert "overlaps with" in faults(platform, request)["train_url"]
@@ -186,7 +186,7 @@ def test_output_reached_through_link_is_one_place(platform, request_of, tmp_path
 
 
 @pytest.mark.parametrize("first", ["obs://bucket/out", "ks3://bucket/out/", "s3://bucket/out/sub"])
-def test_bucket_of_embedded_store_is_one_place_with_its_folder(platform, request_of, first):
+def test_bucket_of_embedded_store_equals_its_folder(platform, request_of, first):
     folder = f"file://{platform.settings.store}/buckets/bucket/out"
 
     assert "is an output of job 'first'" in refused_beside(platform, request_of, first, folder)
@@ -199,7 +199,7 @@ def test_folder_of_embedded_store_is_found_through_link(platform, request_of, tm
     assert "'first'" in refused_beside(platform, request_of, link, "obs://bucket/out")
 
 
-def test_bucket_that_is_link_is_folder_it_leads_to(platform, request_of, tmp_path):
+def test_linked_bucket_is_its_target_folder(platform, request_of, tmp_path):
     (tmp_path / "disk").mkdir()
     (platform.settings.store / "buckets" / "linked").symlink_to(tmp_path / "disk")
 
@@ -220,7 +220,7 @@ def test_output_that_is_folder_of_code_is_refused(platform, request_of):
     assert "overlaps with code" in faults(platform, request)["train_url"]
 
 
-def test_of_submits_at_once_for_one_output_one_is_accepted(platform, request_of, tmp_path):
+def test_one_of_simultaneous_submits_gets_output(platform, request_of, tmp_path):
     (tmp_path / "link").symlink_to(platform.settings.store / "buckets" / "bucket")
     spellings = ["obs://bucket/out", f"file://{tmp_path}/link/out"] * 4
     start = threading.Barrier(len(spellings))
@@ -245,14 +245,14 @@ def test_a_dry_run_keeps_nothing(platform, request_of):
     assert platform.executor.held() == []
 
 
-def test_uploaded_code_is_kept_by_what_is_in_it(platform, request_of):
+def test_uploaded_code_is_stored_by_content(platform, request_of):
     uri = upload(platform, {"train.py": b"print(1)"})
 
     assert platform.service.code_known(uri.removeprefix("danlu://code/").removesuffix(".tar.gz"))
     assert platform.service.submit({**request_of, "code": uri}).spec.code == uri
 
 
-def test_boot_file_is_looked_for_in_uploaded_code_too(platform, request_of):
+def test_boot_file_is_searched_in_uploaded_code_too(platform, request_of):
     uri = upload(platform, {"other.py": b"print(1)"})
 
     assert "other.py" in faults(platform, {**request_of, "code": uri})["boot_file"]

@@ -161,7 +161,7 @@ def summary(platform):
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
-def test_job_that_is_removed_is_gone_with_its_files(platform_in, tmp_path, request_of, done):
+def test_removed_job_is_gone_with_its_files(platform_in, tmp_path, request_of, done):
     for calls in itertools.count(1):
         platform = platform_in(tmp_path / str(calls))
         world = World(platform, request_of, Life(math.inf, done))

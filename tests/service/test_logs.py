@@ -37,7 +37,7 @@ def test_a_line_is_shown_when_it_is_complete(platform, running):
     assert text(second) == ["two"]
 
 
-def test_what_is_written_while_log_is_read_breaks_no_line(platform, running, monkeypatch):
+def test_lines_are_whole_while_log_is_written(platform, running, monkeypatch):
     log = writer(platform, running)
     log.write(b"one")
     rest = [b" two\n"]
@@ -87,7 +87,7 @@ def test_a_line_of_megabytes_comes_in_pieces(platform, running):
     assert len(batch.lines[0].text) == 256 << 10
 
 
-def test_bar_that_never_ends_its_line_is_folded_on_way(platform, running):
+def test_endless_progress_bar_is_folded(platform, running):
     writer(platform, running).write(b"".join(b"step %06d\r" % n for n in range(20_000)))
 
     batch = platform.service.lines(running.id)
@@ -167,7 +167,7 @@ def test_a_made_up_cursor_is_refused(platform, running):
         platform.service.lines(running.id, cursor="soon")
 
 
-def test_long_tail_is_whole_and_begins_with_whole_line(platform, running):
+def test_long_tail_begins_with_whole_line(platform, running):
     lines = [f"第 {n} 行 " + "x" * 90 for n in range(20_000)]
     writer(platform, running).write("".join(f"{line}\n" for line in lines).encode())
 
@@ -187,7 +187,7 @@ def test_tail_goes_back_over_gap_and_reports_it(platform, running):
 
 
 @pytest.mark.parametrize("ends", [b"", b"\n"])
-def test_tail_of_lines_without_end_is_held_in_little_memory(platform, running, ends):
+def test_tail_of_endless_lines_uses_little_memory(platform, running, ends):
     log = writer(platform, running)
     for _ in range(40):
         log.write(b"x" * (1 << 20))

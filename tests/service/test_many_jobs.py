@@ -88,7 +88,7 @@ def test_a_page_reads_the_jobs_it_shows(platform, records, parsed):
     assert len(parsed) == 100
 
 
-def test_job_is_found_by_its_name_and_read_alone(platform, records, parsed):
+def test_job_is_found_by_name_and_read_alone(platform, records, parsed):
     assert platform.service.get("job-9999").name == "job-9999"
 
     assert len(parsed) == 1

@@ -55,19 +55,19 @@ def test_on_this_machine_everything_is_in_reach(tmp_path):
         ({"cluster_store": "bucket"}, "is not a URI"),
     ],
 )
-def test_cluster_is_refused_store_its_nodes_do_not_reach(tmp_path, values, words):
+def test_store_unreachable_for_nodes_is_refused(tmp_path, values, words):
     with pytest.raises(Refused, match=words):
         jobs_place(Settings(home=tmp_path, **values))
 
 
-def test_cluster_keeps_its_jobs_in_store_that_is_set(tmp_path):
+def test_cluster_keeps_jobs_in_configured_store(tmp_path):
     place = jobs_place(Settings(home=tmp_path, cluster_store="obs://b-1/x/", stores=SERVICE))
 
     assert place.prefix == "x/jobs/"
     assert jobs_place(Settings(home=tmp_path, store_shared=True)).prefix == "jobs/"
 
 
-def test_jobs_of_one_executor_are_not_taken_over_by_another(tmp_path, new_records):
+def test_jobs_of_another_executor_are_not_adopted(tmp_path, new_records):
     job = Job("j", "mnist", modelarts.read(REQUEST), created=0, history=(QUEUED,))
     records = new_records()
     check_executor(tmp_path, "ray", records)
@@ -81,7 +81,7 @@ def test_jobs_of_one_executor_are_not_taken_over_by_another(tmp_path, new_record
         check_executor(tmp_path, "ray", records)
 
 
-def test_stores_that_do_not_answer_are_named_at_once(platform, monkeypatch):
+def test_silent_stores_are_named_at_once(platform, monkeypatch):
     monkeypatch.setattr(locations, "_ANSWER", 0.2)
     service = SmallS3("bucket")
     service.faults.append(silence)

@@ -144,7 +144,7 @@ def test_the_name_of_a_server_stays(tmp_path):
     assert server_name(tmp_path) == server_name(tmp_path)
 
 
-def test_job_is_run_by_server_it_was_given_to(one, two, servers, request_of):
+def test_job_runs_on_server_that_accepted_it(one, two, servers, request_of):
     job = one.service.submit(request_of)
 
     two.tick()
@@ -240,7 +240,7 @@ def test_tasks_are_planned_under_lease_of_their_round(one, servers, request_of):
     assert task.limits.lease == TIMEOUT / 2
 
 
-def test_jobs_of_server_that_is_away_wait_for_it(one, two, servers, request_of):
+def test_jobs_wait_for_their_unreachable_server(one, two, servers, request_of):
     job = one.service.submit(request_of)
     one.tick()
 
@@ -255,7 +255,7 @@ def test_jobs_of_server_that_is_away_wait_for_it(one, two, servers, request_of):
     assert two.executor.started == []
 
 
-def test_jobs_of_server_that_is_gone_are_tried_again(one, two, servers, request_of):
+def test_jobs_of_lost_server_are_retried(one, two, servers, request_of):
     job = one.service.submit(request_of)
     one.tick()
 
@@ -288,7 +288,7 @@ def test_stop_reaches_job_of_server_that_is_gone(one, two, servers, request_of):
     assert servers.job(job).state is JobState.STOPPED
 
 
-def test_server_that_comes_back_ends_what_another_has_taken_over(one, two, servers, request_of):
+def test_returning_server_ends_jobs_adopted_by_another(one, two, servers, request_of):
     job = one.service.submit(request_of)
     one.tick()
     servers.wait(LEASE + TIMEOUT + 20, two)
@@ -364,7 +364,7 @@ def test_job_of_another_executor_is_not_adopted(one, servers, request_of):
     assert servers.job(job).runs_on == "one"
 
 
-def test_job_with_secrets_is_run_only_where_they_are(one, two, servers, request_of):
+def test_job_with_secrets_runs_beside_them_only(one, two, servers, request_of):
     full = [one.service.submit(request_of) for _ in range(2)]
     job = one.service.submit(request_of, secrets={"KEY": "canary"})
     one.tick()
@@ -378,7 +378,7 @@ def test_job_with_secrets_is_run_only_where_they_are(one, two, servers, request_
     assert one.executor.secrets[job.id] == {"KEY": "canary"}
 
 
-def test_secrets_that_come_while_server_tidies_up_are_kept(one, servers, request_of, monkeypatch):
+def test_secrets_arriving_during_cleanup_are_kept(one, servers, request_of, monkeypatch):
     living, jobs = servers.records.living(), []
     with monkeypatch.context() as patch:
         patch.setattr(one.service, "_wake", lambda: None)
@@ -400,7 +400,7 @@ def test_a_job_whose_secrets_are_gone_is_reported(one, two, servers, request_of)
     assert servers.job(job).detail == "Its secrets were on server one, which is gone."
 
 
-def test_two_servers_do_not_accept_jobs_for_one_output(one, two, servers, request_of, monkeypatch):
+def test_two_servers_refuse_same_output(one, two, servers, request_of, monkeypatch):
     asked = {**request_of, "train_url": "obs://bucket/out"}
     draft = two.service._drafts.make
 
@@ -428,7 +428,7 @@ def test_a_repeat_at_another_server_is_harmless(one, two, servers, request_of, m
     assert list((two.settings.home / "secrets").glob("*")) == []
 
 
-def test_what_another_server_has_is_reported_with_its_address(one, two, servers, request_of):
+def test_job_elsewhere_is_reported_with_its_address(one, two, servers, request_of):
     two.lease._url = "http://two:9420"
     two.lease._lease = None
     servers.now += LEASE + 1
@@ -448,9 +448,7 @@ def test_what_another_server_has_is_reported_with_its_address(one, two, servers,
 
 
 @pytest.mark.parametrize(("host", "reported"), [("elsewhere", ""), ("", "http://127.0.0.1:9420")])
-def test_address_that_means_this_machine_is_no_address_of_another(
-    one, two, servers, request_of, host, reported
-):
+def test_local_address_is_not_published_to_others(one, two, servers, request_of, host, reported):
     job = two.service.submit(request_of)
     two.tick()
     own = host or socket.gethostname()
@@ -489,7 +487,7 @@ def test_copied_home_does_not_take_the_lease(one, servers, caplog):
     assert copy.lease().fence == 2
 
 
-def test_lease_is_kept_while_records_do_not_answer_for_moment(one, servers, monkeypatch):
+def test_lease_is_kept_during_short_outage(one, servers, monkeypatch):
     def away(*about, **more):
         raise Unavailable("away")
 

@@ -80,7 +80,7 @@ def test_checkpoints_of_folders_inside_are_found(platform, request_of):
     assert found["fold-1/model.ckpt-30.index"] == b"30 index"
 
 
-def test_output_that_begins_with_what_is_there_is_copied_whole(platform, request_of):
+def test_output_with_previous_files_is_copied_whole(platform, request_of):
     trained(platform)
 
     job = rehearsed(platform, request_of, predownload=["train_url"])
@@ -99,7 +99,7 @@ def test_oversized_checkpoint_is_not_copied_but_reported(platform, request_of, m
     assert any("begins without the checkpoint there: it has" in note for note in job.notes)
 
 
-def test_script_that_gets_urls_gets_that_of_scratch_place(platform, request_of):
+def test_script_of_urls_gets_url_of_scratch(platform, request_of):
     platform.put("obs://bucket/code/train.py", URL_SCRIPT)
 
     job = rehearsed(platform, request_of, urls="train_url")
@@ -148,7 +148,7 @@ def test_removed_normal_job_keeps_its_outputs(platform, request_of):
     assert len(stored(platform, "obs://bucket/log")) == 8
 
 
-def test_what_submit_that_was_cut_off_copied_is_removed_later(platform, request_of):
+def test_copies_of_interrupted_submit_are_removed_later(platform, request_of):
     trained(platform)
     job = rehearsed(platform, request_of)
     lost = new_id(platform.now - 10)

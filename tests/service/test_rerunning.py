@@ -99,7 +99,7 @@ def test_the_model_of_modelmaker_continues_too(platform):
         ({"dialect": "ti"}, "TI keeps the outputs of each job below its name"),
     ],
 )
-def test_same_output_is_refused_where_there_can_be_none(platform, request_of, more, reported):
+def test_same_output_is_refused_for_other_jobs(platform, request_of, more, reported):
     first(platform, request_of, **more)
 
     with pytest.raises(InvalidJob, match=f"same_output: {reported}"):
@@ -152,7 +152,7 @@ def test_a_rehearsal_that_is_run_again_is_one(platform, request_of):
     assert "Nothing is written to obs://bucket/log." in " ".join(again.notes)
 
 
-def test_job_of_ti_that_was_named_has_new_name(platform, request_of):
+def test_named_job_of_ti_has_new_name(platform, request_of):
     first(platform, {"dialect": "ti", "code": "obs://bucket/code", "entry_point": "train.py"})
     named = platform.service.submit(
         {"dialect": "ti", "code": "obs://bucket/code", "entry_point": "train.py", "job_name": "n1"}

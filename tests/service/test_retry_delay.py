@@ -49,7 +49,7 @@ def test_delay_doubles_until_a_long_attempt(times, seconds):
     assert retry_delay(killed_after(*times), 2.0) == seconds
 
 
-def test_attempt_that_never_began_has_not_run_for_long():
+def test_attempt_without_start_has_short_run_time():
     job = killed_after(HOURS)
     for state in (JobState.STARTING, JobState.STOPPING, JobState.QUEUED):
         job = job.moved(state, 1e6)

@@ -28,7 +28,7 @@ def test_records_are_not_exchanged_under_jobs_that_run(tmp_path, before, after, 
     check_same_records(tmp_path, after)
 
 
-def test_records_are_not_exchanged_over_outputs_that_reached_no_store(tmp_path):
+def test_records_are_not_exchanged_over_unstored_outputs(tmp_path):
     """Jobs that the new records do not know are taken for removed."""
     check_same_records(tmp_path, "one")
     (tmp_path / "work" / "d1wj4syr7ytr").mkdir(parents=True)

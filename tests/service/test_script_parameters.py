@@ -129,14 +129,14 @@ def test_flags_accept_negated_name_and_those_of_absl():
     assert found.accepts("verbosity")
 
 
-def test_sys_argv_may_be_given_to_parser_and_printed():
+def test_sys_argv_may_be_parsed_and_printed():
     text = ARGPARSE.replace("parse_args()", "parse_args(sys.argv[1:])")
 
     assert of("import sys\nprint(sys.argv)\nprint(' '.join(sys.argv))\n" + text).strict
 
 
 @pytest.mark.parametrize("called", ["main(sys.argv[1:])", "main()", "main(argv=sys.argv[1:])"])
-def test_function_that_gives_its_argument_to_parser_is_read(called):
+def test_function_passing_its_argument_to_parser_is_read(called):
     text = "import sys\n" + ARGPARSE.replace("args = parser", "def main(argv=None):\n    parser")
     text = text.replace("parse_args()", "parse_args(argv)")
 
@@ -145,7 +145,7 @@ def test_function_that_gives_its_argument_to_parser_is_read(called):
     assert of(text + f"def other(x): pass\n{called}\nother(sys.argv[1:])\n") is None
 
 
-def test_usual_pair_of_argparse_and_tf_app_run_is_tolerant():
+def test_argparse_with_tf_app_run_is_tolerant():
     found = of(
         "import sys, tensorflow as tf\n"
         + KNOWN_ONLY
@@ -189,7 +189,7 @@ def test_parser_of_imported_program_is_not_scripts():
     assert of("import convert\nconvert.pictures()\n", convert=convert) is None
 
 
-def test_flags_of_moxing_are_known_as_moxing_has_them():
+def test_flags_of_moxing_are_known():
     from moxing.tensorflow.utils.hyper_param_flags import GROUPS
 
     assert {flag.name for group in GROUPS.values() for flag in group} == MOXING
@@ -294,7 +294,7 @@ def test_oversized_file_gives_no_report(platform, job):
     assert platform.service.plan(job(ARGPARSE)).tasks
 
 
-def test_parameter_that_modelmaker_code_does_not_read_gives_note(platform, job):
+def test_parameter_unused_by_modelmaker_code_gives_note(platform, job):
     given = {"max_stepss": 3, "rate": 1, "batch_size": 2, "train_max_steps": 4}
 
     notes = platform.service.plan(job(MODELMAKER, "modelmaker", parameters=given)).job.notes
@@ -310,7 +310,7 @@ def test_parameter_that_modelmaker_code_does_not_read_gives_note(platform, job):
 @pytest.mark.parametrize(
     "use", ["HParams(**params)", "for n in params: pass", "params.items()", "package.build(params)"]
 )
-def test_modelmaker_code_that_passes_all_parameters_on_gives_no_note(platform, job, use):
+def test_modelmaker_code_forwarding_parameters_gives_no_note(platform, job, use):
     text = f"{MODELMAKER}    {use}\n"
 
     notes = platform.service.plan(job(text, "modelmaker")).job.notes

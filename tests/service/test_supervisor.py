@@ -36,7 +36,7 @@ def test_a_job_waits_without_free_capacity(platform, request_of):
     assert platform.service.get(third.id).state is JobState.RUNNING
 
 
-def test_large_job_at_head_of_queue_is_not_overtaken(platform, request_of):
+def test_large_job_at_head_is_not_overtaken(platform, request_of):
     running = platform.service.submit(request_of)
     platform.tick()
     large = platform.service.submit({**request_of, "cpus": 2})
@@ -62,7 +62,7 @@ def test_a_job_of_higher_priority_goes_first(platform, request_of):
     assert platform.service.get(urgent.id).state is JobState.RUNNING
 
 
-def test_queued_job_can_be_stopped_even_when_nothing_moves(platform, request_of):
+def test_queued_job_can_be_stopped_without_activity(platform, request_of):
     platform.executor.cpus = 1
     platform.service.submit(request_of)
     platform.service.submit(request_of)
@@ -106,7 +106,7 @@ def _dies(*args):
     raise SystemExit
 
 
-def test_lost_agent_is_retried_after_delay_with_new_attempt(platform, request_of):
+def test_lost_agent_is_retried_with_new_attempt(platform, request_of):
     job = platform.service.submit(request_of)
     platform.tick()
     platform.executor.lose(job.id, 1, "worker-0")
@@ -166,7 +166,7 @@ def test_parameter_servers_are_ended_when_workers_are_done(platform, request_of)
     assert reason_of(platform, job, "ps-0") is Reason.ENDED_WITH_JOB
 
 
-def test_peers_of_task_that_failed_were_not_stopped_by_user(platform, request_of):
+def test_peers_of_failed_task_are_not_user_stopped(platform, request_of):
     job = platform.service.submit({**request_of, "nodes": 2})
     platform.tick()
     platform.executor.end(job.id, 1, "worker-1", reason=Reason.SCRIPT_FAILED)
@@ -208,7 +208,7 @@ def test_killed_peer_is_cause_despite_earlier_failure(platform, request_of):
     assert platform.service.get(job.id).retried == {"killed": 1}
 
 
-def test_all_tasks_of_stopped_job_were_stopped_by_its_user(platform, request_of):
+def test_all_tasks_of_stopped_job_are_user_stopped(platform, request_of):
     job = platform.service.submit({**request_of, "nodes": 2})
     platform.tick()
     platform.service.stop(job.id)
@@ -288,7 +288,7 @@ def test_supervisor_that_cannot_tidy_up_yet_goes_on(platform, request_of):
     assert platform.service.get(job.id).state is JobState.RUNNING
 
 
-def test_job_that_was_just_started_is_looked_at_soon(platform, request_of):
+def test_job_that_was_just_started_is_checked_soon(platform, request_of):
     idle = platform.supervisor.tick()
     platform.service.submit(request_of)
     started = platform.supervisor.tick()
@@ -326,7 +326,7 @@ def test_a_cluster_that_is_away_is_reported_once(platform, caplog):
     assert reported == [f"tick failed because=The cluster is {why}." for why in ("away", "denied")]
 
 
-def test_job_that_is_impossible_isolated_now_waits_and_reports_why(platform, request_of):
+def test_job_that_cannot_be_isolated_waits_with_reason(platform, request_of):
     """A machine that could not be asked is no machine without isolation."""
     real, writes = platform.executor.reserve, []
 

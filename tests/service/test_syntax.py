@@ -160,7 +160,7 @@ def test_every_broken_module_is_reported_at_once(platform):
         "from outside import net",
     ],
 )
-def test_module_that_may_not_be_imported_is_no_fault(platform, statement):
+def test_optional_module_is_no_fault(platform, statement):
     files = {
         "train.py": statement.encode(),
         "net.py": BROKEN,

@@ -288,7 +288,7 @@ def test_a_scheme_that_tensorflow_does_not_know(tf, stage):
         assert card(stage.provoke(TF + script)) == "path_scheme", read
 
 
-def test_object_that_is_not_there_is_reported_by_its_name(tf, stage):
+def test_missing_object_is_reported_by_its_name(tf, stage):
     for read in READS[:3]:
         script = f"    with tf.Session() as session:\n        {read.format(path=repr('ks3://a-bucket/b'))}\n"
         assert "ks3://a-bucket/b" in stage.provoke(TF + script).en, read
@@ -476,7 +476,7 @@ def test_two_inputs_of_model_fn_used_as_tensor(tf, stage, network):
     assert "`images, labels = inputs`" in cause.card.en
 
 
-def test_list_of_other_tensors_is_not_list_of_inputs(tf, stage):
+def test_list_of_tensors_is_not_input_list(tf, stage):
     made = "tf.zeros([4, 2]), tf.zeros([4, 2])"
     for network in (f"tf.layers.dense([{made}], 3)", f"tf.layers.dense([images[0], {made}], 3)"):
         cause = stage.provoke(MOXING.replace("{network}", network))
@@ -485,7 +485,7 @@ def test_list_of_other_tensors_is_not_list_of_inputs(tf, stage):
         assert card(cause) != "inputs_list"
 
 
-def test_wrong_rank_of_one_tensor_is_not_list_of_inputs(tf, stage):
+def test_wrong_rank_is_not_an_input_list(tf, stage):
     for network in ("slim.conv2d(images[0][0], 8, [3, 3])", "slim.conv2d([1][0].shape, 8, 3)"):
         cause = stage.provoke(MOXING.replace("{network}", network))
 

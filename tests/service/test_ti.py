@@ -18,7 +18,7 @@ def test_missing_entry_point_is_reported_by_field(service):
         service.submit({**REQUEST, "entry_point": "main.py"})
 
 
-def test_name_that_is_made_up_is_that_of_outputs(service):
+def test_generated_name_is_that_of_outputs(service):
     job = service.submit(REQUEST)
 
     assert job.name.startswith("train-")

@@ -47,7 +47,7 @@ def ended(platform, begun, left):
 @pytest.mark.parametrize(
     "reason", [Reason.STORE_UNAVAILABLE, Reason.SCRIPT_FAILED, Reason.STOPPED_BY_USER]
 )
-def test_scratch_with_only_copy_stays_whatever_job_ended_of(platform, ended, left, reason):
+def test_scratch_with_only_copy_stays(platform, ended, left, reason):
     job = ended(reason)
 
     assert job.unstored == (left,)
@@ -76,7 +76,7 @@ def test_what_agent_could_not_report_is_looked_for(platform, begun, left):
     assert platform.service.get(job.id).unstored == (left,)
 
 
-def test_attempt_that_stored_nothing_leaves_mark_of_one_before_it(platform, begun, left):
+def test_attempt_without_stored_outputs_keeps_previous_mark(platform, begun, left):
     job = begun(retries=3)
     failed = {"reason": Reason.STORE_UNAVAILABLE, "unstored": (left,)}
     platform.executor.end(job.id, 1, "worker-0", **failed)
@@ -88,7 +88,7 @@ def test_attempt_that_stored_nothing_leaves_mark_of_one_before_it(platform, begu
     assert platform.service.get(job.id).unstored == (left,)
 
 
-def test_attempt_that_stored_everything_clears_mark_of_one_before_it(platform, begun, left):
+def test_attempt_with_stored_outputs_clears_previous_mark(platform, begun, left):
     job = begun(retries=3)
     failed = {"reason": Reason.STORE_UNAVAILABLE, "unstored": (left,)}
     platform.executor.end(job.id, 1, "worker-0", **failed)
@@ -101,7 +101,7 @@ def test_attempt_that_stored_everything_clears_mark_of_one_before_it(platform, b
     assert (ended.state, ended.unstored) == (JobState.SUCCEEDED, ())
 
 
-def test_outputs_are_stored_on_request_and_scratch_is_given_back(platform, ended):
+def test_outputs_are_stored_on_request_freeing_scratch(platform, ended):
     job = ended()
 
     assert platform.service.store_again(job.id, wait=60).error == ""
@@ -169,7 +169,7 @@ def test_a_living_job_stores_its_outputs_itself(platform, begun):
         platform.service.store_again(job.id)
 
 
-def test_outputs_on_another_machine_are_named_and_not_stored(platform, ended, left):
+def test_outputs_of_another_machine_are_only_named(platform, ended, left):
     job = ended(unstored=(replace(left, host="node-7"),))
 
     with pytest.raises(Refused, match=f"{left.path} on node-7"):
@@ -220,7 +220,7 @@ def test_expired_files_are_removed_except_only_model(platform, begun):
         platform.service.remove(job.id)
 
 
-def test_oldest_kept_files_go_first_when_there_are_too_many(platform, begun):
+def test_oldest_kept_files_are_removed_first(platform, begun):
     platform.settle(keep_limit=25)
     job = done(platform, begun)
     old, new = KeptFile("old", 10, 1.0), KeptFile("new", 10, 2.0)

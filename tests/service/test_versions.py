@@ -89,7 +89,7 @@ def test_names_of_tensorflow_1_ask_for_it(text):
         "import tensorflow.compat.v2 as tf",
     ],
 )
-def test_names_of_tensorflow_2_and_keras_alone_ask_for_that(text):
+def test_names_of_tf2_and_keras_select_version(text):
     assert version(text) == TENSORFLOW_2
 
 
@@ -119,7 +119,7 @@ def test_reason_is_first_name_with_its_place():
     assert found == DetectedVersion(TENSORFLOW_1, "one", sign)
 
 
-def test_what_started_file_imports_decides_and_not_what_lies_around():
+def test_imports_of_started_file_decide_alone():
     files = {
         "train.py": "from net import model\nimport layers.dense\n",
         "net/__init__.py": "",

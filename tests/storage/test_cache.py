@@ -135,7 +135,7 @@ def test_fetch_that_fails_leaves_neither_tree_nor_pin(cache: ContentCache) -> No
     assert os.listdir(cache.root / "pins" / "job") == []
 
 
-def test_tree_that_changes_while_it_is_fetched_is_fetched_again(cache: ContentCache) -> None:
+def test_tree_changed_during_fetch_is_fetched_again(cache: ContentCache) -> None:
     class Restless(MemoryStorage):
         times = 1
 

@@ -54,7 +54,7 @@ def test_a_pinned_tree_stays_whatever_the_limit(
     assert cache.evict(0) == 200
 
 
-def test_tree_of_two_owners_stays_until_both_let_go(
+def test_tree_of_two_owners_stays_until_released(
     cache: ContentCache, trees: list[CachedTree]
 ) -> None:
     cache.pin("another", trees[0].digest)

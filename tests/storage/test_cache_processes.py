@@ -94,7 +94,7 @@ def assert_whole(home: Path, path: Path) -> None:
 
 
 @pytest.mark.parametrize("die_at", [0, 1, 300_001, 1 << 20, 2_000_000, sum(SIZES)])
-def test_fetch_killed_midway_is_gone_on_with_and_whole(home: Path, die_at: int) -> None:
+def test_fetch_killed_midway_is_resumed_and_whole(home: Path, die_at: int) -> None:
     victim = fetcher(home, "victim", die_at)
     victim.communicate(timeout=60)
     trees = home / "cache" / "trees"
@@ -131,7 +131,7 @@ def test_half_tree_is_evicted_first(home: Path) -> None:
     assert os.listdir(home / "cache" / "trees") == []
 
 
-def test_fetch_under_way_is_not_taken_for_left_over(home: Path) -> None:
+def test_running_fetch_is_not_left_over(home: Path) -> None:
     cache = ContentCache(home / "cache", 1 << 30)
 
     def progress(done: int, total: int) -> None:

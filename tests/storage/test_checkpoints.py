@@ -22,7 +22,7 @@ def state(*names):
     return "\n".join(lines + [f'all_model_checkpoint_paths: "{name}"' for name in names]) + "\n"
 
 
-def test_checkpoints_that_state_file_names_are_chosen_and_no_others():
+def test_only_checkpoints_of_state_file_are_chosen():
     files = {
         "checkpoint": state("model.ckpt-20", "model.ckpt-30"),
         **saved("model.ckpt-10"),
@@ -65,7 +65,7 @@ def test_checkpoints_of_the_first_format_are_chosen():
         "./model-7",
     ],
 )
-def test_path_of_another_machine_or_url_finds_files_beside_state(name):
+def test_state_of_another_machine_finds_files_beside(name):
     files = {"checkpoint": state(name), **saved("model-7")}
 
     assert chosen(files) == set(files)
@@ -116,5 +116,5 @@ def test_numbered_exports_are_chosen_whole():
         ("\x00\xff not text at all", []),
     ],
 )
-def test_state_file_is_read_as_text_whatever_it_holds(text, names):
+def test_any_state_file_is_read_as_text(text, names):
     assert named(text.encode()) == names

@@ -50,7 +50,7 @@ def test_a_single_object_comes_by_its_name(tmp_path: Path) -> None:
     assert list(pull(location, tmp_path).files) == ["data.csv"]
 
 
-def test_what_is_not_there_is_reported_by_its_uri(tmp_path: Path) -> None:
+def test_missing_location_is_reported_by_its_uri(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no object named 'obs://bucket/'"):
         pull(bucket(), tmp_path / "to")
 
@@ -193,7 +193,7 @@ class Restless(MemoryStorage):
         return file
 
 
-def test_object_replaced_while_it_was_read_is_read_again(tmp_path: Path) -> None:
+def test_object_replaced_while_read_is_read_again(tmp_path: Path) -> None:
     pull(Location(Restless(1), "", "obs://bucket/"), tmp_path / "to")
 
     assert (tmp_path / "to" / "a").read_bytes() == b"new"
@@ -206,7 +206,7 @@ def test_an_object_that_never_rests_is_reported(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "to") == []
 
 
-def test_object_removed_after_it_was_listed_is_left_out(tmp_path: Path) -> None:
+def test_object_removed_after_it_was_listed_is_skipped(tmp_path: Path) -> None:
     class Vanishing(MemoryStorage):
         def list(self, prefix: str = "") -> "list[Entry]":  # type: ignore[override]
             listed = list(super().list(prefix))

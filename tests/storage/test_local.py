@@ -76,7 +76,7 @@ def test_a_folder_holds_no_bytes(folder: FileStorage) -> None:
 
 
 @pytest.mark.parametrize("key", ["../a", "a//b", "a/./b", "/a", "a\0b", "x" * 256, "\ud800"])
-def test_key_that_is_no_path_is_refused_and_never_found(folder: FileStorage, key: str) -> None:
+def test_invalid_key_is_refused_and_never_found(folder: FileStorage, key: str) -> None:
     with pytest.raises(Refused, match="cannot be the name of an object"):
         folder.write(key, b"")
     with pytest.raises(Refused):
@@ -114,7 +114,7 @@ def test_a_file_in_the_way_is_reported(folder: FileStorage) -> None:
         folder.create("c", b"")
 
 
-def test_files_that_are_not_of_encoding_are_not_listed(bucket: FileStorage, root: Path) -> None:
+def test_files_of_other_encodings_are_not_listed(bucket: FileStorage, root: Path) -> None:
     for name in ("50%", "%zz", "%+x", "a%41"):
         (root / name).write_bytes(b"")
 
@@ -160,7 +160,7 @@ FileStorage(Path(sys.argv[1]), plain=False).write("a/b", Source())
 """
 
 
-def test_killed_writer_leaves_what_was_there_and_is_swept(bucket: FileStorage, root: Path) -> None:
+def test_killed_writer_leaves_old_object_and_is_swept(bucket: FileStorage, root: Path) -> None:
     bucket.write("a/b", b"old")
     killed = subprocess.run([sys.executable, "-c", KILLED_WRITER, str(root)], check=False)
     (unfinished,) = (name for name in os.listdir(root / "a") if name != "b")
@@ -194,7 +194,7 @@ def test_the_users_own_dot_files_are_objects(folder: FileStorage, root: Path) ->
     assert keys(folder) == [".danlu-tmp-mine", ".tmp-mine"]
 
 
-def test_object_is_never_missing_while_folder_takes_its_place(bucket: FileStorage) -> None:
+def test_object_is_visible_while_folder_replaces_it(bucket: FileStorage) -> None:
     rounds, done = 200, threading.Event()
     missing: list[str] = []
 
@@ -216,7 +216,7 @@ def test_object_is_never_missing_while_folder_takes_its_place(bucket: FileStorag
     assert missing == []
 
 
-def test_writers_and_deleters_of_one_folder_do_not_lose_objects(bucket: FileStorage) -> None:
+def test_writers_and_deleters_do_not_lose_objects(bucket: FileStorage) -> None:
     failures: list[BaseException] = []
 
     def work(number: int) -> None:

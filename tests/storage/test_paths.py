@@ -30,7 +30,7 @@ class Plain:
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_folder_is_listed_as_if_all_below_had_been(tmp_path, plain):
+def test_folder_is_listed_like_all_below_it(tmp_path, plain):
     storage = FileStorage(tmp_path / "x", plain=plain)
     keys = [key for key in UNUSUAL_KEYS if not plain] + ["a/b/c", "a/b/d", "a/e", "long/x/y", "f"]
     for key in keys:
@@ -95,7 +95,7 @@ def test_an_exact_key_wins_over_another_spelling():
     assert got("obs://bucket/a//b") == b"three"
 
 
-def test_new_object_has_no_empty_parts_in_its_key():
+def test_new_object_has_no_empty_key_parts():
     put("obs://bucket/out//model", b"1")
     paths.make_directories("obs://bucket/out//logs/")
     paths.copy("obs://bucket/out/model", "obs://bucket/out///copy")
@@ -107,7 +107,7 @@ def test_new_object_has_no_empty_parts_in_its_key():
     assert got("obs://bucket/out//model") == b"1"
 
 
-def test_what_is_found_under_another_spelling_is_changed_there():
+def test_object_of_another_spelling_is_changed_there():
     place("obs://bucket/a//b", b"one")
 
     with paths.open_write("obs://bucket/a/b", append=True) as file:

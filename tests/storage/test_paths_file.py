@@ -94,7 +94,7 @@ def test_unclosed_file_is_stored_at_exit(tmp_path, end):
     assert got("obs://bucket/y") == b"text"
 
 
-def test_forked_process_does_not_store_what_its_parent_wrote():
+def test_forked_process_does_not_store_parent_data():
     file = paths.open_write("obs://bucket/x")
     file.write(b"mine")
     if (child := os.fork()) == 0:

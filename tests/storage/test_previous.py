@@ -61,7 +61,7 @@ def previous(location, job="job-2"):
     return contents(location, f".danlu/previous/{job}/")
 
 
-def test_what_earlier_job_wrote_is_kept_before_it_is_replaced(place):
+def test_object_of_earlier_job_is_kept_before_replacement(place):
     stores, uri = place
     write(stores().at(uri), model=b"old", other=b"stays")
     output = begin(stores(), uri)
@@ -72,7 +72,7 @@ def test_what_earlier_job_wrote_is_kept_before_it_is_replaced(place):
     assert previous(output) == {"model": b"old"}
 
 
-def test_what_earlier_job_wrote_is_kept_before_it_is_removed(place):
+def test_object_of_earlier_job_is_kept_before_removal(place):
     stores, uri = place
     write(stores().at(uri), model=b"old")
     output = begin(stores(), uri)
@@ -95,7 +95,7 @@ def test_earlier_object_is_kept_before_overwrite(place):
     assert previous(output) == {"model": b"old"}
 
 
-def test_what_job_wrote_itself_is_not_kept_by_any_attempt(place):
+def test_own_objects_are_not_kept_by_attempts(place):
     stores, uri = place
     write(stores().at(uri), model=b"old")
     write(begin(stores(), uri), model=b"first", fresh=b"1")
@@ -142,7 +142,7 @@ def test_record_of_first_task_counts_for_all(place):
     assert record_start(stores().at(uri), "job-2") == first == StartRecord()
 
 
-def test_of_two_tasks_that_record_at_once_one_record_counts(place, monkeypatch):
+def test_one_of_two_simultaneous_records_counts(place, monkeypatch):
     stores, uri = place
     slow = stores().at(uri)
     asked = []
@@ -170,7 +170,7 @@ def test_folder_of_platform_is_in_no_listing(place):
     assert list(contents(output, ".danlu/previous/job-2/")) == ["model"]
 
 
-def test_record_that_is_no_record_is_error_with_its_name(place):
+def test_invalid_record_is_error_with_its_name(place):
     stores, uri = place
     output = stores().at(uri)
     output.storage.write(f"{output.prefix}.danlu/start/job-2.json", b"{")
@@ -179,7 +179,7 @@ def test_record_that_is_no_record_is_error_with_its_name(place):
         record_start(output, "job-2")
 
 
-def test_restored_is_what_job_replaced_and_what_it_removed(place):
+def test_replaced_and_removed_objects_are_restored(place):
     stores, uri = place
     write(stores().at(uri), checkpoint=b"30", model=b"old", gone=b"x")
     output = begin(stores(), uri)
@@ -277,7 +277,7 @@ def test_nothing_is_replaced_where_the_copy_fails(tmp_path):
         assert contents(stores.at(OUT)) == {"model": b"old"}
 
 
-def test_task_that_comes_second_does_not_keep_first_ones_object(tmp_path):
+def test_second_task_does_not_keep_first_object(tmp_path):
     """It has seen the earlier job's object, and copies when a peer has replaced it."""
     stores = Stores(tmp_path)
     write(stores.at(OUT), model=b"old")
@@ -304,7 +304,7 @@ def test_task_that_comes_second_does_not_keep_first_ones_object(tmp_path):
     assert previous(raw) == {"model": b"old"}
 
 
-def test_small_objects_that_are_sent_together_are_kept_too(tmp_path):
+def test_small_objects_of_a_batch_are_kept(tmp_path):
     from danlu.storage.transfer import push
 
     service = SmallS3("bucket")
@@ -339,7 +339,7 @@ def run(opened, since, job="job-2"):
     return opened, kept_at
 
 
-def test_objects_at_a_url_in_the_code_are_kept(bucket):
+def test_objects_at_literal_url_are_kept(bucket):
     write(bucket().at(OUT), model=b"old", gone=b"x", other=b"stays")
     write(bucket().at(f"{OUT}/deep"), model=b"old too")
 
@@ -358,7 +358,7 @@ def test_objects_at_a_url_in_the_code_are_kept(bucket):
     assert list(restore_previous(bucket().at(kept_at[0]), "job-2").restored) == ["gone", "model"]
 
 
-def test_the_second_attempt_keeps_the_copy_of_the_first(bucket):
+def test_second_attempt_keeps_copy_of_the_first(bucket):
     write(bucket().at(OUT), model=b"old")
     start = time.time() + 1
 
@@ -370,7 +370,7 @@ def test_the_second_attempt_keeps_the_copy_of_the_first(bucket):
     assert previous(script.at(OUT)) == {"model": b"old"}
 
 
-def test_objects_that_the_job_made_itself_are_not_kept(tmp_path):
+def test_objects_of_the_job_are_not_kept(tmp_path):
     start = time.time() - 1
     write(run(Stores(tmp_path), start)[0].at(OUT), model=b"first")
 

@@ -51,7 +51,7 @@ def test_all_of_it_arrives_by_ranges(
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_range_that_is_cut_off_goes_on_where_it_was(
+def test_interrupted_range_continues_where_it_was(
     service: SmallS3, storage: S3Storage, clock: Clock, tmp_path: Path, key: str
 ) -> None:
     storage.write(key, BIG)
@@ -95,7 +95,7 @@ def test_a_service_that_knows_no_ranges_will_do(
     assert (tmp_path / "to" / "a").read_bytes() == BIG
 
 
-def test_fetch_that_broke_asks_only_for_what_is_missing(
+def test_broken_fetch_requests_only_missing_data(
     service: SmallS3, storage: S3Storage, large: ContentCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One range after the other: the order of concurrent ones is not defined before the fault.
@@ -123,7 +123,7 @@ def test_fetch_that_broke_asks_only_for_what_is_missing(
 
 
 @pytest.mark.parametrize("change", [b"", b"x"])
-def test_after_power_cut_large_file_is_known_by_its_etag(
+def test_large_file_has_known_etag_after_power_cut(
     service: SmallS3,
     storage: S3Storage,
     large: ContentCache,
@@ -187,7 +187,7 @@ def test_mismatched_progress_file_restarts_the_download(tmp_path: Path, beyond: 
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_object_replaced_meanwhile_is_brought_anew_and_never_mixed(
+def test_object_replaced_meanwhile_is_fetched_again(
     service: SmallS3, storage: S3Storage, tmp_path: Path, key: str
 ) -> None:
     storage.write(key, BIG)

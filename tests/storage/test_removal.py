@@ -20,7 +20,7 @@ def test_a_tree_is_removed_however_deep_it_is(tmp_path):
     assert not top.exists()
 
 
-def test_read_only_folders_go_too_and_links_are_not_followed(tmp_path):
+def test_read_only_folders_are_removed_links_not_followed(tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").write_text("k")

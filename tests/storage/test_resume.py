@@ -98,7 +98,7 @@ def test_etag_without_digest_is_no_match(tag: str) -> None:
     assert not matches(io.BytesIO(b"x"), Entry("key", 1, tag))
 
 
-def test_large_file_that_is_there_is_known_in_parts(tmp_path: Path) -> None:
+def test_existing_large_file_is_compared_in_parts(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(9 * MiB))
 

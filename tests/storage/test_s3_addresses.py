@@ -65,7 +65,7 @@ def test_without_keys_nothing_is_signed(
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_what_other_tools_find_in_environment_is_not_ours(
+def test_variables_of_other_tools_are_ignored(
     url: str, service: SmallS3, storage: S3Storage, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("SESSION_TOKEN", "ENDPOINT_URL", "ENDPOINT", "REGION", "DEFAULT_REGION"):

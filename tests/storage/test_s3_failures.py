@@ -148,9 +148,7 @@ def test_wait_ends_at_its_limit(service: SmallS3, url: str, clock: Clock) -> Non
     assert 20 <= clock.now < 36
 
 
-def test_limit_of_stores_holds_for_what_is_open_already(
-    service: SmallS3, url: str, tmp_path: Path
-) -> None:
+def test_limit_of_stores_includes_open_ones(service: SmallS3, url: str, tmp_path: Path) -> None:
     stores = Stores(tmp_path, {"s3": endpoint(url)})
     place = stores.at("s3://bucket/a")
     service.faults = [busy]

@@ -78,7 +78,7 @@ def test_listing_without_end_does_not_fill_memory(
 
 
 @pytest.mark.parametrize("escape", ["data/../../outside", "data//../../outside", "data/.."])
-def test_no_key_leads_out_of_folder_it_is_fetched_into(
+def test_keys_cannot_leave_their_folder(
     service: SmallS3, storage: S3Storage, tmp_path: Path, escape: str
 ) -> None:
     storage.write(escape, b"escaped")
@@ -90,9 +90,7 @@ def test_no_key_leads_out_of_folder_it_is_fetched_into(
     assert [path for path in tmp_path.rglob("*") if path.read_bytes() == b"escaped"] == []
 
 
-def test_keys_that_are_not_encoded_are_taken_as_they_are(
-    service: SmallS3, storage: S3Storage
-) -> None:
+def test_unencoded_keys_are_taken_as_they_are(service: SmallS3, storage: S3Storage) -> None:
     respond_with(service, listing("data/a+b%20c 数据"))
 
     assert [entry.key for entry in storage.list("data/")] == ["data/a+b%20c 数据"]
@@ -112,9 +110,7 @@ def test_pages_are_asked_for_until_the_end(service: SmallS3, storage: S3Storage)
     assert len([r for r in service.requests if r.method == "GET"]) == 8
 
 
-def test_one_page_is_enough_to_know_that_something_is_there(
-    service: SmallS3, storage: S3Storage
-) -> None:
+def test_one_page_proves_that_something_exists(service: SmallS3, storage: S3Storage) -> None:
     service.page = 2
     for number in range(10):
         storage.write(f"data/{number}", b"")

@@ -93,7 +93,7 @@ def test_one_thread_stores_many_at_once(service: SmallS3, storage: S3Storage) ->
 
 @pytest.mark.parametrize("happens", [reset, busy, broken, shortened, another, in_chunks])
 @pytest.mark.parametrize("often", [1, 30])
-def test_what_does_not_come_plainly_comes_in_ordinary_way(
+def test_unsupported_responses_use_the_ordinary_way(
     service: SmallS3, filled: S3Storage, tmp_path: Path, happens: Fault, often: int
 ) -> None:
     layout = plan(at(filled))
@@ -152,7 +152,7 @@ def test_object_with_wrong_checksum_is_rejected(
     assert [request.method for request in service.requests].count("HEAD") == 1
 
 
-def test_what_earlier_fetch_brought_is_not_asked_for_again(
+def test_what_earlier_fetch_brought_is_not_requested_again(
     service: SmallS3, filled: S3Storage, tmp_path: Path
 ) -> None:
     layout = plan(at(filled))

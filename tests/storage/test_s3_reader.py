@@ -74,7 +74,7 @@ def test_positions_are_those_of_a_file() -> None:
             reader.seek(-1)
 
 
-def test_fetch_that_fails_is_reported_where_it_is_read() -> None:
+def test_failing_fetch_is_reported_where_it_is_read() -> None:
     def fail(start: int, end: int) -> bytes:
         raise StorageError(f"no bytes from {start}")
 
@@ -95,7 +95,7 @@ def test_a_large_object_is_read_whole(storage: S3Storage) -> None:
 
 
 @pytest.mark.parametrize("key", ["a", "odd//a"])
-def test_object_replaced_while_it_is_read_is_never_mixed(storage: S3Storage, key: str) -> None:
+def test_object_replaced_while_read_is_never_mixed(storage: S3Storage, key: str) -> None:
     storage.write(key, BIG)
 
     with storage.open(key) as file:

@@ -119,7 +119,7 @@ def test_what_fails_is_taken_back_with_its_note(
     assert list((tmp_path / "notes").iterdir()) == []
 
 
-def test_folder_that_cannot_be_made_costs_nothing_but_notes(
+def test_unusable_record_folder_costs_only_resuming(
     service: SmallS3, url: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("in the way")
@@ -129,7 +129,7 @@ def test_folder_that_cannot_be_made_costs_nothing_but_notes(
     assert service.buckets["bucket"]["a"].data == BIG
 
 
-def test_real_service_goes_on_with_what_killed_writer_sent(
+def test_real_service_continues_with_what_killed_writer_sent(
     seaweed: Seaweed, tmp_path: Path
 ) -> None:
     seaweed.bucket("resumed")

@@ -12,7 +12,7 @@ from small_s3 import BIG
 
 
 @pytest.mark.smoke
-def test_key_that_may_only_read_reads_and_does_not_write(seaweed: Seaweed) -> None:
+def test_read_only_key_cannot_write(seaweed: Seaweed) -> None:
     owner = seaweed.bucket("roles")
     owner.write("data/a", b"x")
     reader = S3Storage(seaweed.reader, "roles")

@@ -60,7 +60,7 @@ def test_plain_http_service_is_reported_at_once(service: SmallS3, clock: Clock) 
     assert clock.waits == []
 
 
-def test_connection_cut_off_before_it_is_safe_is_made_again(place: Endpoint, clock: Clock) -> None:
+def test_connection_cut_before_handshake_is_made_again(place: Endpoint, clock: Clock) -> None:
     with cutting_off(3, urlsplit(place.endpoint).port or 0) as port:
         front = replace(place, endpoint=f"https://127.0.0.1:{port}")
 

@@ -104,7 +104,7 @@ def test_writer_killed_over_old_object_leaves_that_one(
         (None, ["out/model", "out/other", "elsewhere/model"]),
     ],
 )
-def test_upload_takes_back_what_cannot_be_alive_beside_it(
+def test_upload_removes_dead_uploads_beside_it(
     service: SmallS3, storage: S3Storage, hours: float | None, left: list[str]
 ) -> None:
     keys = ("out/model", "out/other", "elsewhere/model")
@@ -149,7 +149,7 @@ def test_sizes_around_that_of_a_part(service: SmallS3, storage: S3Storage, size:
     assert entry.etag.endswith("-2") == (size > 8 << 20)
 
 
-def test_object_too_large_for_one_copy_is_copied_in_parts(
+def test_large_object_is_copied_in_parts(
     service: SmallS3, storage: S3Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("danlu.storage.s3.upload.LARGEST_COPY", 1 << 20)

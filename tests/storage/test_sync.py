@@ -136,9 +136,7 @@ def test_object_with_wrong_checksum_is_read_again(
     assert asked(service) == {"list": 1, "GET": 12, "HEAD": 1}
 
 
-def test_push_takes_request_per_file_and_next_attempt_none(
-    service: SmallS3, stores: Stores, tmp_path: Path
-) -> None:
+def test_push_takes_one_request_per_file(service: SmallS3, stores: Stores, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     for name in ("a", "deep/b", "deep/c"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -142,7 +142,7 @@ def test_file_with_future_time_is_stored_once(
 
 
 @pytest.mark.parametrize("age", [-2 * HOUR, 2 * HOUR])
-def test_file_written_again_after_clock_was_set_is_stored_again(
+def test_file_is_stored_again_after_clock_change(
     folder: Path, storage: Watched, out: Location, age: float
 ) -> None:
     put(folder, "a", data=b"one", age=age)
@@ -189,9 +189,7 @@ def test_what_tensorflow_is_just_writing_waits_for_end(
     assert len(push(folder, out, final=True).files) == 1
 
 
-def test_growing_file_is_stored_as_far_as_it_goes(
-    folder: Path, storage: Watched, out: Location
-) -> None:
+def test_growing_file_is_stored_to_its_end(folder: Path, storage: Watched, out: Location) -> None:
     put(folder, "events.out.tfevents.1", "checkpoint", data=b"12345")
 
     def grow() -> None:
@@ -233,7 +231,7 @@ def test_a_file_that_vanishes_is_no_error(folder: Path, storage: Watched, out: L
     assert set(push(folder, out, final=True).files) == {"a"}
 
 
-def test_what_refers_waits_for_data_that_is_not_complete(
+def test_what_refers_waits_for_incomplete_data(
     folder: Path, storage: Watched, out: Location
 ) -> None:
     put(folder, "checkpoint", INDEX, DATA, "other.index")
@@ -311,7 +309,7 @@ def test_storage_that_changes_data_is_reported(folder: Path) -> None:
         push(folder, Location(Forgetful(), "", "obs://bucket/"))
 
 
-def test_storage_that_fails_is_reported_and_next_push_goes_on(
+def test_failing_storage_is_reported_and_next_push_continues(
     folder: Path, storage: Watched, out: Location
 ) -> None:
     def fail() -> None:

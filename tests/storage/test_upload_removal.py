@@ -87,7 +87,7 @@ def test_folders_removed_by_the_script_are_removed(tmp_path, plain):
         assert sorted(path.name for path in (place / "out" / "export").iterdir()) == ["1", "2"]
 
 
-def test_what_this_task_did_not_store_is_not_removed(output):
+def test_objects_of_other_tasks_are_not_removed(output):
     output.storage.write("out/model-9.index", b"of an earlier job")
     output.save(1, keep=1)
     output.mirror(final=True)
@@ -95,7 +95,7 @@ def test_what_this_task_did_not_store_is_not_removed(output):
     assert "model-9.index" in output.stored()
 
 
-def test_what_another_user_has_replaced_since_is_not_removed(output):
+def test_objects_replaced_by_others_are_not_removed(output):
     output.save(1, keep=1)
     output.mirror()
     output.storage.write("out/model-1.index", b"of a person")

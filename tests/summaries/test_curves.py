@@ -140,7 +140,7 @@ def test_supervisor_that_began_again_makes_later_steps_void(tmp_path):
     assert _values(collection)[".", "loss"][-1] == (3, 5.0)
 
 
-def test_later_file_that_begins_earlier_is_that_of_training_resumed(tmp_path):
+def test_later_file_with_earlier_steps_is_resumed_training(tmp_path):
     first = Writer(tmp_path / "events.out.tfevents.1")
     for step in range(0, 100, 10):
         first.scalar("loss", step, 10.0)

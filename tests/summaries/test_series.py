@@ -15,7 +15,7 @@ def _series(values, most=20):
 
 
 @given(st.lists(st.floats(), max_size=500))
-def test_points_that_matter_are_always_kept_in_bounded_memory(values):
+def test_important_points_are_kept_in_bounded_memory(values):
     points = _series(values).points()
 
     kept = [point.value for point in points]

@@ -33,7 +33,7 @@ OLD = (
         ("", "", "", None),
     ],
 )
-def test_group_of_process_is_found_wherever_it_is_mounted(mounts, groups, controller, found):
+def test_control_group_is_found_at_any_mount(mounts, groups, controller, found):
     assert hierarchy.find_group(mounts, groups, controller) == (found and Path(found))
 
 

@@ -36,13 +36,13 @@ def test_a_failure_comes_back_as_it_was_written(box):
     assert box.failure() == failure
 
 
-def test_text_that_no_utf8_can_hold_is_written_out(box):
+def test_invalid_utf8_is_written_escaped(box):
     box.write_failure(Failure("ValueError", "坏 \udcff"))
 
     assert box.failure() == Failure("ValueError", "坏 \\udcff")
 
 
-def test_what_child_left_is_forgotten_when_it_has_been_taken(box):
+def test_files_of_child_are_deleted_after_reading(box):
     box.write_failure(Failure("ValueError", "the key is 123"))
 
     box.delete_reports()
@@ -78,7 +78,7 @@ def test_failure_that_makes_no_sense_is_no_failure(box, content):
     assert box.failure() is None
 
 
-def test_pipe_in_place_of_file_does_not_hold_reader(box):
+def test_pipe_instead_of_file_does_not_block_reader(box):
     box.folder.mkdir()
     os.mkfifo(box.folder / "failure.json")
     os.mkfifo(box.folder / "crash.txt")

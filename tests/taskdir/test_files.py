@@ -58,7 +58,7 @@ def test_field_of_newer_writer_is_passed_over(files, store):
     assert files.heartbeat() == Heartbeat(4, 1.5)
 
 
-def test_secrets_are_taken_once_and_are_never_in_plan(tmp_path):
+def test_secrets_are_taken_once_never_in_plan(tmp_path):
     files = TaskDir(LocalJobFiles(tmp_path), 1, "worker-0")
     files.write_plan(TASK, {"SK": "canary"})
     assert b"canary" not in (tmp_path / "1/worker-0/plan.json").read_bytes()
@@ -133,7 +133,7 @@ def test_text_that_is_not_unicode_survives(files):
 
 
 @pytest.mark.parametrize("rest", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"attempt": []}'])
-def test_what_power_cut_left_is_as_good_as_not_written(files, store, rest):
+def test_remains_of_power_cut_count_as_unwritten(files, store, rest):
     for name in ("plan", "heartbeat", "progress", "outcome", "stop", "secrets"):
         store.put(f"1/worker-0/{name}.json", rest if rest != b'{"attempt": []}' else b"")
     store.put("fence.json", rest)

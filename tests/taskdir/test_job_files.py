@@ -45,7 +45,7 @@ class TestLocalJobFiles(JobFileStoreContract):
         assert list(store.names("")) == [("a", 1), ("b", 1)]
         assert sorted(os.listdir(tmp_path)) == [".tmp-1-left-by-a-kill", "a", "b"]
 
-    def test_write_that_fails_leaves_old_value_and_nothing_else(self, tmp_path):
+    def test_failing_write_leaves_old_value_and_nothing_else(self, tmp_path):
         store = LocalJobFiles(tmp_path)
         store.put("a", b"old")
 

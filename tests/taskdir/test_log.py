@@ -131,7 +131,7 @@ def test_marks_stay_few_in_a_long_run(store):
     assert marks[-1][0] > 9_900
 
 
-def test_marks_are_written_again_only_when_there_are_new_ones(store):
+def test_marks_are_rewritten_only_with_new_ones(store):
     clock = Clock()
     writer = LogWriter(store, "t/", limit=1_000, segment=100, clock=clock)
     writer.write(b"a")

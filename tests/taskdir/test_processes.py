@@ -73,7 +73,7 @@ def test_the_name_of_a_program_may_hold_anything(tmp_path):
         process.wait()
 
 
-def test_marked_finds_task_or_whole_job_and_no_neighbour(sleeper):
+def test_marked_finds_task_or_job_without_neighbours(sleeper):
     first = sleeper(mark("job1", 1, "worker-1"))
     second = sleeper(mark("job1", 2, "worker-0"))
     sleeper(mark("job1", 1, "worker-10"))

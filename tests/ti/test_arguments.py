@@ -133,7 +133,7 @@ def test_a_script_is_needed():
         TensorFlow(source_dir="code")
 
 
-def test_job_may_not_run_longer_than_it_may_wait():
+def test_run_limit_may_not_exceed_wait_limit():
     reported = faults(train_max_run=100, train_max_wait=100)
 
     assert reported == {"train_max_run": "must be less than train_max_wait (100), got 100."}
@@ -175,7 +175,7 @@ def test_hyperparameters_are_a_dict_and_a_method():
     assert found.hyperparameters["epochs"] == 3
 
 
-def test_nothing_can_be_asked_of_job_before_there_is_one():
+def test_job_methods_need_a_job():
     found = TensorFlow(**SCRIPT)
 
     for ask in (lambda: found.model_data, found.logs, found.stop):

@@ -35,7 +35,7 @@ def elsewhere(tmp_path):
     return session
 
 
-def test_folder_is_sent_with_all_that_is_in_it(elsewhere, tmp_path):
+def test_folder_is_sent_with_its_contents(elsewhere, tmp_path):
     data = tmp_path / "data"
     (data / "deep" / ".git").mkdir(parents=True)
     (data / "a.csv").write_text("1")
@@ -80,7 +80,7 @@ def test_an_empty_folder_is_refused_by_its_channel(elsewhere, tmp_path):
 
 
 @pytest.mark.parametrize("limit", [{"code_limit": 5}, {"code_files": 1}])
-def test_more_than_can_be_sent_is_refused_with_its_size(elsewhere, tmp_path, limit):
+def test_too_large_upload_is_refused_with_size(elsewhere, tmp_path, limit):
     data = tmp_path / "data"
     data.mkdir()
     for name in ("one", "two"):
@@ -105,7 +105,7 @@ def test_outputs_go_to_a_store_that_both_reach(elsewhere, tmp_path):
     )
 
 
-def test_outputs_for_this_machines_own_server_may_stay_here(tmp_path):
+def test_outputs_of_local_server_may_stay_local(tmp_path):
     session = Session()
     session.settings = load(env={"DANLU_HOME": str(tmp_path)})
 
@@ -123,7 +123,7 @@ def test_buckets_of_server_elsewhere_are_not_uploaded_to(elsewhere, tmp_path):
 @pytest.mark.parametrize(
     ("field", "value"), [("distribution", "ShardedByS3Key"), ("cos_data_type", "ManifestFile")]
 )
-def test_data_is_given_whole_to_every_instance_or_refused(field, value):
+def test_data_is_given_whole_or_refused(field, value):
     with pytest.raises(InvalidArguments) as caught:
         CosInput("cos://bucket/data", **{field: value})
 

@@ -137,7 +137,7 @@ def test_without_inputs_there_is_no_channel(strict, capfd):
         (CosInput("cos://nobody/a"), "training", "there is nothing at 'cos://nobody/a'"),
     ],
 )
-def test_data_that_is_impossible_is_reported_before_anything_runs(strict, inputs, field, sentence):
+def test_impossible_data_is_reported_before_anything_runs(strict, inputs, field, sentence):
     with pytest.raises(InvalidArguments) as caught:
         strict.fit(inputs)
 
@@ -145,7 +145,7 @@ def test_data_that_is_impossible_is_reported_before_anything_runs(strict, inputs
     assert strict.latest_training_job is None
 
 
-def test_what_server_refuses_is_reported_by_names_of_sdk(desk):
+def test_refusals_of_server_use_sdk_names(desk):
     given = TensorFlow(
         entry_point="train.py",
         source_dir=desk.script(STRICT),
@@ -163,7 +163,7 @@ def test_what_server_refuses_is_reported_by_names_of_sdk(desk):
     assert {"envs.A B", "hyperparameters.a b"} <= set(reported)
 
 
-def test_instance_type_that_is_not_known_lists_those_that_are(desk):
+def test_unknown_instance_type_lists_known_ones(desk):
     given = TensorFlow(
         entry_point="train.py", source_dir=desk.script(STRICT), instance_type="p3.2xlarge"
     )
@@ -172,7 +172,7 @@ def test_instance_type_that_is_not_known_lists_those_that_are(desk):
         given.fit()
 
 
-def test_gpu_type_without_gpus_reports_that_it_runs_on_cpu(strict, monkeypatch, capfd):
+def test_gpu_type_without_gpus_reports_cpu_run(strict, monkeypatch, capfd):
     strict.train_instance_type = "ML.GN8.3XLARGE112"
     strict.fit(wait=False)
 
@@ -217,7 +217,7 @@ def test_data_inside_the_source_directory_is_no_code(desk, capfd):
     assert "code ['train.py']\n" in capfd.readouterr().out
 
 
-def test_of_bar_that_rewrites_itself_last_state_is_printed(desk, capfd):
+def test_last_state_of_progress_bar_is_printed(desk, capfd):
     text = "for n in range(3):\n    print('\\rstep', n, end='')\nprint()\n"
 
     TensorFlow(entry_point="train.py", source_dir=desk.script(text)).fit()
@@ -242,7 +242,7 @@ def test_name_that_is_taken_is_not_taken_again(strict):
         strict.fit(job_name="only-once")
 
 
-def test_name_that_was_made_up_twice_is_made_up_again(strict, monkeypatch):
+def test_name_taken_twice_is_generated_again(strict, monkeypatch):
     names = iter(["same", "same", "other"])
     monkeypatch.setattr(submitting, "made_up_name", lambda *_: next(names))
 
@@ -396,7 +396,7 @@ def test_logs_prints_what_was_written(strict, capfd):
     assert capfd.readouterr().out.count("args {") == 2
 
 
-def test_interrupt_leaves_job_and_reports_how_to_come_back(desk, capfd, monkeypatch):
+def test_interrupt_leaves_job_and_reports_how_to_return(desk, capfd, monkeypatch):
     given = TensorFlow(entry_point="train.py", source_dir=desk.script(WAITS))
     given.fit(wait=False)
 
@@ -429,7 +429,7 @@ def test_missing_service_feature_is_reported(desk, capfd):
     assert "  subnet_id: tasks run in this machine's own network.\n" in output
 
 
-def test_image_of_ones_own_runs_script_and_not_itself(desk, capfd):
+def test_own_image_runs_script_instead_of_itself(desk, capfd):
     source = desk.script(STRICT)
     given = Estimator("team/tensorflow:1.14-py3", "role", 1, "local", source_dir=source)
 
@@ -500,7 +500,7 @@ def test_hyperparameters_reach_the_script_as_they_are(desk, capfd):
 
 
 @pytest.mark.parametrize("folder", [True, False])
-def test_a_job_of_fit_runs_again_with_fresh_code(desk, folder):
+def test_fit_again_uses_fresh_code(desk, folder):
     code = Path(desk.script("print('first code')\n"))
     given = ("train.py", str(code)) if folder else (str(code / "train.py"), None)
     estimator = TensorFlow(entry_point=given[0], source_dir=given[1], framework_version="1.14")

@@ -9,7 +9,7 @@ import ti
 
 
 @pytest.mark.parametrize("name", ti.__all__)
-def test_every_name_is_there_when_it_is_asked_for(name):
+def test_every_name_is_there_on_request(name):
     assert getattr(ti, name).__name__.rpartition(".")[2] == name
 
 

@@ -69,7 +69,7 @@ def shown(monkeypatch):
     return seen
 
 
-def test_in_notebook_moving_line_has_place_of_its_own(shown):
+def test_notebook_line_updates_in_place(shown):
     out = Cell()
     terminal = Terminal(out, io.StringIO())
 

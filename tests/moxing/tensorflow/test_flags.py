@@ -93,7 +93,7 @@ def test_no_flag_is_there_twice():
         (["--checkpoint_exclude_patterns=a=b"], "checkpoint_exclude_patterns", "a=b"),
     ],
 )
-def test_command_line_is_read_in_every_way_of_writing(command_line, argv, name, value):
+def test_command_line_is_read_in_every_notation(command_line, argv, name, value):
     command_line(*argv)
 
     assert get_flag(name) == value
@@ -111,7 +111,7 @@ def test_command_line_is_read_in_every_way_of_writing(command_line, argv, name, 
         (["--ps_hosts", "--x"], "ps_hosts", "--ps_hosts has no value: write --ps_hosts=…."),
     ],
 )
-def test_value_of_another_type_is_reported_in_one_line(command_line, argv, name, sentence):
+def test_value_of_another_type_is_reported_briefly(command_line, argv, name, sentence):
     command_line(*argv)
 
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
@@ -175,7 +175,7 @@ def test_a_wrong_value_is_not_set(name, value, sentence):
         ("", "mox_flags.get_help() lists them."),
     ],
 )
-def test_unknown_name_is_reported_with_what_may_have_been_meant(call, name, hint):
+def test_unknown_name_is_reported_with_similar_name(call, name, hint):
     sentence = f"MoXing has no flag {name!r}. {hint}"
 
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):

@@ -33,14 +33,14 @@ def made(tf, precision):
         ({"var_dtype": "fp32"}, ("float32", "float32")),
     ],
 )
-def test_variables_and_model_have_types_that_are_asked_for(tf, precision, flags, types):
+def test_variables_and_model_have_requested_types(tf, precision, flags, types):
     for name, value in flags.items():
         setattr(mox_flags, name, value)
 
     assert made(tf, precision) == tuple(getattr(tf, name) for name in types)
 
 
-def test_only_floating_point_inputs_are_cast_and_list_stays_one(tf, precision):
+def test_only_floating_point_inputs_are_cast(tf, precision):
     mox_flags.use_fp16 = True
     labels, names = tf.constant([1]), tf.constant(["a"])
 

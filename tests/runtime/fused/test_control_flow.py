@@ -99,7 +99,7 @@ def test_a_function_of_the_graph(tf):
     assert_equal(tf, build)
 
 
-def test_what_must_come_first_comes_first_in_every_step(tf):
+def test_order_inside_every_step_is_kept(tf):
     """An order of assignments that only control inputs hold."""
 
     def build():

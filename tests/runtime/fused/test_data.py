@@ -16,7 +16,7 @@ def test_data_is_read_to_its_very_last_batch(tf):
     assert_equal(tf, lambda: _model(tf), pieces=(3, 4))
 
 
-def test_at_end_of_data_steps_before_it_are_made(tf):
+def test_steps_before_end_of_data_are_made(tf):
     from danlu_runtime.fused import Fused
 
     def weights(fused, pieces):

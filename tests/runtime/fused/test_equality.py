@@ -59,7 +59,7 @@ def test_what_is_drawn_with_a_seed(tf, draw, seed):
     assert_equal(tf, build)
 
 
-def test_what_is_drawn_without_seed_differs_from_step_to_step(tf):
+def test_unseeded_numbers_differ_in_each_step(tf):
     from danlu_runtime.fused import Fused
 
     noise = tf.random_uniform([8])

@@ -114,7 +114,7 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("kind", SENTENCES, ids=lambda kind: kind.__name__.strip("_"))
-def test_what_cannot_be_fused_is_reported_in_one_line(tf, kind):
+def test_what_cannot_be_fused_is_reported_briefly(tf, kind):
     from danlu.errors import Unsupported
     from danlu_runtime.fused import Fused, why_not
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_fused_is_reported_in_one_line(tf, kind):
         assert len(graph.get_operations()) == before
 
 
-def test_default_that_may_be_fed_is_fed_to_all_steps(tf):
+def test_fed_default_is_fed_to_all_steps(tf):
     from danlu_runtime.fused import Fused
 
     rate = tf.placeholder_with_default(1.0, [], "rate")

@@ -26,7 +26,7 @@ def _session(tf, model):
     return session
 
 
-def test_every_step_of_call_leaves_its_values_and_its_time(tf):
+def test_every_step_leaves_values_and_time(tf):
     from danlu_runtime.fused import Fused
 
     with tf.Graph().as_default(), resource_variables(tf):
@@ -85,7 +85,7 @@ def test_steps_before_end_of_data_leave_theirs(tf, xla):
     assert list(rows[:, 1]) == [1, 2, 3, 0]
 
 
-def test_values_that_are_not_single_numbers_are_not_kept(tf):
+def test_values_that_are_not_numbers_are_skipped(tf):
     from danlu_runtime.fused import Fused
 
     with tf.Graph().as_default(), resource_variables(tf):
@@ -94,7 +94,7 @@ def test_values_that_are_not_single_numbers_are_not_kept(tf):
             Fused(model.op, [tf.zeros([2])], steps=STEPS, trail=True)
 
 
-def test_times_of_steps_are_reported_on_clock_of_call(tf):
+def test_step_times_use_clock_of_call(tf):
     from danlu_runtime.fused.step_values import times
 
     reported = np.array([[1.0, 1000.5], [2.0, 1001.0], [3.0, 1003.0], [0.0, 0.0]])

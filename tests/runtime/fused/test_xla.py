@@ -28,7 +28,7 @@ def test_a_network_with_momentum(tf):
 
 
 @pytest.mark.smoke
-def test_steps_of_call_are_compiled_and_single_one_is_not(tf):
+def test_steps_are_compiled_but_single_ones_not(tf):
     from danlu_runtime.fused import Fused
 
     with tf.Graph().as_default(), resource_variables(tf):
@@ -52,7 +52,7 @@ def test_steps_of_call_are_compiled_and_single_one_is_not(tf):
     assert trained_outside_of_xla(traces[1])
 
 
-def test_calls_of_any_size_and_beginning_are_one_program(tf, tmp_path, monkeypatch):
+def test_calls_of_any_size_are_one_program(tf, tmp_path, monkeypatch):
     from danlu_runtime.fused import Fused
 
     monkeypatch.setenv("XLA_FLAGS", f"--xla_dump_to={tmp_path}")
@@ -119,7 +119,7 @@ def test_texts_are_read_before(tf):
     assert_equal(tf, build, PIECES, **XLA)
 
 
-def test_what_xla_cannot_do_with_data_is_done_before(tf):
+def test_work_without_xla_is_done_before(tf):
     """Here, a shape that depends on it."""
 
     def build():
@@ -147,7 +147,7 @@ def test_a_last_batch_that_is_smaller(tf):
     assert_equal(tf, build, (2, 4, 1), **XLA)
 
 
-def test_at_end_of_data_steps_before_it_are_made(tf):
+def test_steps_before_end_of_data_are_made(tf):
     from danlu_runtime.fused import Fused
 
     with tf.Graph().as_default(), resource_variables(tf):
@@ -244,7 +244,7 @@ SENTENCES = {
 
 @pytest.mark.parametrize("kind", SENTENCES, ids=lambda kind: kind.__name__.strip("_"))
 @pytest.mark.smoke
-def test_what_cannot_be_compiled_is_reported_in_one_line(tf, kind):
+def test_what_cannot_be_compiled_is_reported_briefly(tf, kind):
     from danlu.errors import Unsupported
     from danlu_runtime.fused import Fused, why_not
 

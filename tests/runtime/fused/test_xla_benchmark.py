@@ -31,14 +31,14 @@ def test_faster_programs_are_kept(trial: Any) -> None:
     assert reason is None
 
 
-def test_slower_programs_are_left_out_and_times_are_reported(trial: Any) -> None:
+def test_slower_programs_are_skipped_and_times_are_reported(trial: Any) -> None:
     reason = _measured(trial, with_xla=2.25, without=0.075)
 
     assert not trial.compiles
     assert reason == "a step takes 2.25e+03 ms with it and 75 ms without it"
 
 
-def test_what_is_nearly_equal_is_as_it_was_asked_for(trial: Any) -> None:
+def test_nearly_equal_programs_run_as_requested(trial: Any) -> None:
     _measured(trial, with_xla=0.001, without=0.0008)
 
     assert trial.compiles

@@ -16,7 +16,7 @@ def train(keras: Any, points: Any, callbacks: Any = None, **more: Any) -> Any:
     )
 
 
-def test_accuracy_keeps_name_of_first_generation_and_answers_to_both(tf, points):
+def test_accuracy_has_name_of_tf1_and_both_work(tf, points):
     history = train(tf.keras, points).history
 
     assert list(history) == ["loss", "acc", "val_loss", "val_acc"]
@@ -30,7 +30,7 @@ def test_accuracy_keeps_name_of_first_generation_and_answers_to_both(tf, points)
     assert json.loads(json.dumps(history))["loss"][0] > 0
 
 
-def test_accuracy_keeps_name_of_second_generation_and_answers_to_both(tf2, points):
+def test_accuracy_has_name_of_tf2_and_both_work(tf2, points):
     history = train(tf2.keras, points).history
 
     assert list(history) == ["loss", "accuracy", "val_loss", "val_accuracy"]

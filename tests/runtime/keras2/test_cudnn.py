@@ -4,7 +4,7 @@ import pytest
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-def test_cudnn_lstm_computes_what_lstm_with_its_weights_does(tf, backwards):
+def test_cudnn_lstm_matches_lstm_with_its_weights(tf, backwards):
     import numpy as np
     from keras.layers import LSTM, CuDNNLSTM
     from keras.models import Sequential
@@ -19,7 +19,7 @@ def test_cudnn_lstm_computes_what_lstm_with_its_weights_does(tf, backwards):
     assert np.allclose(fast.predict(x), slow.predict(x), atol=1e-6)
 
 
-def test_cudnn_gru_computes_what_gru_with_its_weights_does(tf):
+def test_cudnn_gru_matches_gru_with_its_weights(tf):
     import numpy as np
     from keras.layers import GRU, CuDNNGRU
     from keras.models import Sequential

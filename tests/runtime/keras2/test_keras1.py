@@ -27,7 +27,7 @@ def test_a_network_of_keras_1_trains(tf, points):
     assert model.layers[0].kernel_regularizer.l2 == pytest.approx(1e-4)
 
 
-def test_convolutions_of_keras_1_have_kernel_of_two_sides(tf):
+def test_convolutions_of_keras1_have_kernel_of_two_sides(tf):
     import keras
     from keras.layers import Conv2D, Convolution2D
 

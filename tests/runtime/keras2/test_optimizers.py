@@ -77,7 +77,7 @@ def test_the_second_generation_takes_lr_and_decay(tf2, points, name):
     assert type(slower) is getattr(optimizers.legacy, name)
 
 
-def test_optimizer_of_scripts_own_class_is_made_in_second_generation(tf2):
+def test_own_optimizer_class_works_in_second_generation(tf2):
     class Mine(tf2.keras.optimizers.Adam):
         pass
 

@@ -9,7 +9,7 @@ def small(keras):
     return keras.models.Model(inputs, [keras.layers.Dense(1)(hidden), hidden])
 
 
-def test_without_gpus_it_is_model_itself_and_that_is_noted(tf, tmp_path, monkeypatch):
+def test_without_gpus_it_is_model_itself_with_note(tf, tmp_path, monkeypatch):
     import keras
     from keras.utils import multi_gpu_model
 

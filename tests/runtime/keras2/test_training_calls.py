@@ -187,7 +187,7 @@ def test_layers_in_script_classes_follow_keras_2(tf2):
     assert train(tf2.ones((1, 8, 8, 1))).shape == (1, 6, 6, 2)
 
 
-def test_images_of_another_shape_reach_model_that_reshapes_them(tf):
+def test_images_of_another_shape_can_be_reshaped(tf):
     import numpy as np
 
     model = tf.keras.Sequential([tf.keras.layers.Reshape((784,), input_shape=(784,))])

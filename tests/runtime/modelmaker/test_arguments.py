@@ -30,7 +30,7 @@ def call(function, **options):
         functools.partial(lambda path, params, train: (path, params), train=True),
     ],
 )
-def test_names_are_known_and_others_get_what_is_left(function):
+def test_known_names_are_used_others_get_rest(function):
     assert call(function) == ("/data", {"units": [8]})
 
 

@@ -63,7 +63,7 @@ def test_a_wrong_value_beside_the_file_is_reported(drive):
     assert failure.message.startswith("parameters.json: eval_steps must be a whole number")
 
 
-def test_file_that_is_no_python_is_reported_by_its_line(drive):
+def test_non_python_file_is_reported_by_line(drive):
     _, failure = drive("def model_fn(:\n")
 
     assert (failure.exception, failure.where.file, failure.where.line) == (

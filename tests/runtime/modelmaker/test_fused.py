@@ -159,7 +159,7 @@ def assert_same(one, other, tolerance=0.0):
     "words",
     [pytest.param(PLAIN, marks=pytest.mark.smoke, id="plain"), pytest.param(DROPOUT, id="dropout")],
 )
-def test_checkpoints_summaries_and_logs_are_those_of_single_steps(train, words):
+def test_outputs_equal_those_of_single_steps(train, words):
     fused = train(words, **AT_EACH_CHECKPOINT)
     single = train(words, fused=False, folder="single", **AT_EACH_CHECKPOINT)
 
@@ -197,7 +197,7 @@ def test_hook_of_users_own_sees_every_step(train, capfd):
     assert "steps run one by one: Seen observes each of them" in output.err
 
 
-def test_what_users_hook_logs_is_that_of_single_steps(train):
+def test_logs_of_own_hook_equal_single_steps(train):
     words = {
         **DROPOUT,
         "HOOKS": "[tf.train.LoggingTensorHook({'loss': loss, 'step': y[0]}, every_n_iter=40)]",

@@ -64,7 +64,7 @@ def batches(tf, mine, make):
 
 
 @pytest.mark.unseeded
-def test_together_they_go_through_data_once_however_it_is_shuffled(tf):
+def test_together_they_go_through_data_once(tf):
     def make():
         return tf.data.Dataset.range(24).shuffle(24).batch(2)
 
@@ -128,7 +128,7 @@ class Checkpoints:
         return {"global_step": int(checkpoint_path), "loss": 1 / len(self.evaluated)}
 
 
-def test_evaluator_takes_last_checkpoint_whatever_it_has_to_wait_for(tf):
+def test_evaluator_waits_for_last_checkpoint(tf):
     from danlu_runtime.modelmaker.training import evaluate
 
     model, over, metrics = Checkpoints(), threading.Event(), {}
@@ -229,7 +229,7 @@ def test_an_evaluator_that_crashes_is_a_failure(beside):
         evaluation.finish()
 
 
-def test_evaluator_that_fails_while_it_listens_reports_its_error(beside):
+def test_evaluator_failing_while_listening_reports_error(beside):
     script = """
 from danlu_runtime.modelmaker.evaluation import training_is_over
 training_is_over()

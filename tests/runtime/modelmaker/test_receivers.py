@@ -85,14 +85,14 @@ def test_feature_of_any_name_and_kind_becomes_input(tf, train, newest, capfd):
 
 
 @pytest.mark.smoke
-def test_features_from_which_no_inputs_can_be_derived_are_reported(tf, train):
+def test_features_without_derivable_inputs_are_reported(tf, train):
     source = LINE.replace('{"x": x}, y', "(x, x), y").replace('features["x"]', "features[0]")
 
     with pytest.raises(Exception, match="eval_input_fn gives a tuple as features"):
         train(source.replace(RECEIVER, FAILS), **SHORT)
 
 
-def test_model_that_takes_files_is_loaded_and_not_asked(tf, train, capfd):
+def test_model_of_files_is_loaded_without_request(tf, train, capfd):
     files = """
 def serving_input_receiver_fn():
     files = tf.placeholder(tf.string, [None])
@@ -105,7 +105,7 @@ def serving_input_receiver_fn():
 
 
 @pytest.mark.smoke
-def test_request_that_model_does_not_take_is_reported_before_training(tf, train, capfd):
+def test_refused_request_is_reported_before_training(tf, train, capfd):
     parses = """
 def serving_input_receiver_fn():
     spec = {"weight": tf.FixedLenFeature([1], tf.float32)}

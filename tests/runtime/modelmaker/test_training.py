@@ -81,7 +81,7 @@ def test_without_checkpoints_last_one_is_written_for_export(tf, train, capfd, ne
     assert "[danlu] evaluation at step 120: error 0.0" in err
 
 
-def test_it_ends_with_data_where_no_last_step_is_set(tf, train):
+def test_training_ends_with_data_without_last_step(tf, train):
     source = LINE.replace(".repeat()", ".repeat(5)")
 
     model = train(source, train_max_steps=None)
@@ -253,7 +253,7 @@ def estimator_fn(run_config, params):
     assert "the exported model answers predict: predictions [16, 1]" in output
 
 
-def test_canned_estimator_that_is_given_examples_answers_by_default(tf, train, capfd):
+def test_canned_estimator_of_examples_answers_by_default(tf, train, capfd):
     canned = """
 def estimator_fn(run_config, params):
     column = tf.feature_column.numeric_column("x", shape=[1])

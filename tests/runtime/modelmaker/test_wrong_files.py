@@ -53,9 +53,7 @@ def test_a_mistake_has_its_sentence(refuse, right, wrong, sentence):
         ("mode, train_op=train", "ValueError: Missing loss", "train"),
     ],
 )
-def test_specification_that_lacks_something_is_reported_with_its_mode(
-    refuse, capfd, wrong, error, mode
-):
+def test_incomplete_specification_is_reported_with_mode(refuse, capfd, wrong, error, mode):
     assert error in refuse(SPEC, wrong)
     output = capfd.readouterr().err
     assert f"model_fn failed in mode {mode!r}" in output
@@ -84,7 +82,7 @@ def test_a_model_function_that_returns_nothing_is_refused(refuse):
     assert "with predictions" in text
 
 
-def test_data_that_is_not_there_is_reported_with_what_is(refuse, tmp_path):
+def test_missing_data_is_reported_with_what_is(refuse, tmp_path):
     (tmp_path / "other.csv").write_text("1\n")
     lines = "tf.data.TextLineDataset(path + '/train.csv').map(lambda line: ({'x': [0.0]}, 0.0))"
 
@@ -94,14 +92,14 @@ def test_data_that_is_not_there_is_reported_with_what_is(refuse, tmp_path):
     assert "other.csv" in logged
 
 
-def test_file_that_python_does_not_find_keeps_users_line(refuse, capfd):
+def test_missing_file_error_keeps_line_of_user(refuse, capfd):
     text = refuse(EVAL, "open(path + '/train.csv')")
 
     assert "FileNotFoundError" in text
     assert "eval_input_fn did not find a file. The data of the job" in capfd.readouterr().err
 
 
-def test_loss_that_becomes_nan_in_training_has_its_sentence(tf, train):
+def test_nan_loss_in_training_is_explained(tf, train):
     step = "tf.cast(tf.train.get_global_step(), tf.float32)"
     wrong = LINE.replace(LOSS, f"mean_squared_error(labels, y) + tf.sqrt(20.0 - {step})")
 

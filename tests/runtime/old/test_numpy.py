@@ -82,7 +82,7 @@ def test_a_kind_that_was_asked_for_is_kept(task):
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz"])
-def test_pickled_objects_are_loaded_as_before_1_16_3(task, name):
+def test_pickled_objects_load_as_before_1_16_3(task, name):
     script = f"""
     import numpy as np
     made = np.array([{{'a': 1}}], dtype=object)

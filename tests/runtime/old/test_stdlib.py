@@ -55,7 +55,7 @@ def test_modules_of_python_2(task):
     assert ("train.py", 2, "import Queue read as queue") in task.notes("mapped")
 
 
-def test_library_still_learns_that_it_runs_on_python_3(task):
+def test_library_still_learns_that_it_runs_on_python3(task):
     task.write(
         "site-packages/lib.py",
         """

@@ -65,7 +65,7 @@ def test_modules_that_are_gone(task):
 
 
 @pytest.mark.parametrize("module", LOST)
-def test_lost_module_is_served_or_its_package_is_known(module):
+def test_removed_module_is_served_or_package_named(module):
     assert module in SERVED or module in OTHERWISE
 
 

@@ -19,7 +19,7 @@ from tensorflow.python.keras.layers import *
 """
 
 
-def test_imports_and_attributes_are_read_otherwise_and_keep_their_lines():
+def test_rewritten_imports_and_attributes_keep_their_lines():
     repaired = repair_source(SCRIPT, "x.py", keras=True)
 
     assert [(f.kind, f.line) for f in repaired.findings] == [

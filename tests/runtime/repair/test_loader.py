@@ -21,7 +21,7 @@ def test_an_installed_package_is_not_repaired(task):
     assert "SyntaxError: Missing parentheses in call to 'print'" in done.stderr
 
 
-def test_good_module_has_its_bytecode_kept_and_repaired_one_not(task):
+def test_bytecode_is_kept_for_unrepaired_modules_only(task):
     task.write("good.py", "x = 1\n")
     task.write("old.py", "print 'x'\n")
     task.write("signed.py", "from six.moves import xrange\n")
@@ -32,7 +32,7 @@ def test_good_module_has_its_bytecode_kept_and_repaired_one_not(task):
     assert kept == {"good", "signed"}
 
 
-def test_bytecode_that_plain_python_left_does_not_hide_repair(task):
+def test_bytecode_of_plain_python_does_not_hide_repair(task):
     task.write("net.py", "def f(d):\n    return list(d.iteritems())\n")
     task.write("train.py", "import net\n")
     assert task.python("-I", "train.py").returncode == 1  # isolated: net is not found
@@ -61,7 +61,7 @@ def test_lines_of_a_file_in_gbk_are_shown(task):
     ]
 
 
-def test_module_beside_file_is_found_as_python_2_did(task):
+def test_module_beside_file_is_found_as_python2_did(task):
     task.write("trainer/__init__.py", "")
     task.write("trainer/network.py", "name = __name__\n")
     task.write("trainer/layers/__init__.py", "")
@@ -139,7 +139,7 @@ def test_a_program_without_need_is_not_started_again(task):
     assert out == "['train.py']\n"
 
 
-def test_file_of_users_is_not_hidden_by_what_repair_needs(task):
+def test_own_file_is_not_hidden_by_repair_module(task):
     for name in ("token", "ast", "difflib", "logging", "tokenize"):
         task.write(f"{name}.py", f"mine = {name!r}\n")
 
@@ -158,7 +158,7 @@ def test_file_of_users_is_not_hidden_by_what_repair_needs(task):
         ("if x:\ny = 1\n", 2, "expected an indented block"),
     ],
 )
-def test_what_nothing_repairs_is_reported_at_its_own_line(task, script, line, text):
+def test_unrepairable_line_is_reported_at_its_place(task, script, line, text):
     task.write("net.py", script)
     task.write("train.py", "import net\n")
 
@@ -181,13 +181,13 @@ def test_the_error_is_the_one_python_gives(task):
         assert done.stderr.rstrip().endswith(f"{plain.type.__name__}: {plain.value.msg}")
 
 
-def test_tabs_full_width_marks_and_python_2_in_one_file(task):
+def test_tabs_full_width_and_python_2_mix(task):
     script = "def f(x)：\n        if x:\n\t\tprint 'deep'，x\n        return 7 / 2\nprint f(1)\n"
 
     assert task.run(script) == "deep 1\n3\n"
 
 
-def test_python_2_is_read_where_home_cannot_be_written(task, tmp_path):
+def test_python2_is_read_where_home_cannot_be_written(task, tmp_path):
     (tmp_path / "a file").write_text("")
     home = str(tmp_path / "a file" / "home")
 

@@ -85,7 +85,7 @@ def test_a_traceback_shows_the_lines_of_the_file(task):
     assert "danlu_runtime" not in done.stderr
 
 
-def test_division_is_left_alone_where_file_asked_for_it(task):
+def test_division_is_left_alone_on_request(task):
     assert task.run("from __future__ import division\nprint 7 / 2\n") == "3.5\n"
 
 
@@ -158,7 +158,7 @@ def test_arrays_of_whole_numbers_divide_to_whole_numbers(task):
     assert task.run(script) == "[3 4] [3.5] 3 [3]\n"
 
 
-def test_division_is_reported_once_and_only_when_something_is_lost(task):
+def test_division_is_reported_once_if_inexact(task):
     task.run("for i in xrange(6):\n    x = i / 3\nprint 6 / 3\n")
 
     divided = [note for note in task.notes("repaired") if "divided" in note[2]]
@@ -212,7 +212,7 @@ def test_halves_are_rounded_away_from_zero(number, rounded):
     assert python2_names.round_half_up(number) == rounded
 
 
-def test_every_name_of_python_2_is_read_and_reported():
+def test_every_name_of_python2_is_read_and_reported():
     for name in sorted(NAMES):
         repaired = repair_source(f"x = {name}\ny = f'python 3'\n".encode(), "x.py")
 
@@ -248,7 +248,7 @@ def test_codec_is_found_by_any_of_its_names(value, codec, text):
     assert python2_names.decode(value, encoding=codec) == text
 
 
-def test_text_beyond_latin_1_is_encoded_as_its_source_was():
+def test_text_is_encoded_like_its_source():
     assert python2_names.encode("丹", "hex") == "e4b8b9"
 
 

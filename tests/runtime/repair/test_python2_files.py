@@ -65,7 +65,7 @@ def test_text_is_written_into_file_of_bytes(task):
     assert (task.code / "c").read_bytes() == b"plain"
 
 
-def test_file_for_python_3_is_refused_as_by_python_3(task):
+def test_file_for_python3_is_refused_as_by_python3(task):
     task.write("train.py", "open('a', 'wb').write('text')\nprint(f'{1}')\n")
 
     done = task.python("train.py")

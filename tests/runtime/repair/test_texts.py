@@ -58,7 +58,7 @@ def test_what_windows_editors_write_is_reported(data, line, message):
         ("a\u200bb = 1", "ab = 1"),
     ],
 )
-def test_marks_of_chinese_keyboard_are_read_as_plain_ones(written, read):
+def test_chinese_punctuation_is_read_as_ascii(written, read):
     text, (finding,) = fullwidth.to_plain(f"\n{written}\n")
 
     assert text == f"\n{read}\n"

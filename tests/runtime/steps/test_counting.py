@@ -101,7 +101,7 @@ def test_every_kind_of_training_is_seen(tf, monkeypatch, train, resource):
     assert total() == 3
 
 
-def test_with_global_step_only_runs_that_change_it_count(tf, monkeypatch):
+def test_with_global_step_only_its_updates_count(tf, monkeypatch):
     watch(monkeypatch, limit=100)
     step = tf.train.get_or_create_global_step()
     critic, maker = model(tf, scope="critic"), model(tf, step, scope="maker")

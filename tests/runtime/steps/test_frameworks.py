@@ -17,7 +17,7 @@ def test_a_monitored_session_stops_and_saves(tf, monkeypatch, tmp_path):
     assert tf.train.latest_checkpoint(str(tmp_path)).endswith("model.ckpt-5")
 
 
-def test_monitored_session_that_is_never_asked_goes_on_without_training(tf, monkeypatch):
+def test_monitored_session_without_should_stop_skips_training(tf, monkeypatch):
     watch(monkeypatch, limit=5)
     made = model(tf, tf.train.get_or_create_global_step())
     hooks = [tf.train.StopAtStepHook(last_step=1000), tf.train.NanTensorHook(made.loss)]
@@ -116,7 +116,7 @@ def test_keras_ends_with_the_epoch_and_validates_it(tf, monkeypatch, tmp_path):
     assert network.evaluate(*data, verbose=0) == pytest.approx(history.history["val_loss"][0])
 
 
-def test_keras_batches_trained_by_hand_go_on_without_training(tf, monkeypatch):
+def test_keras_batches_trained_by_hand_continue_without_training(tf, monkeypatch):
     import numpy as np
 
     watch(monkeypatch, limit=5)

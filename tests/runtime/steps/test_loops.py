@@ -24,7 +24,7 @@ def test_save_after_limited_loop_has_last_step(tf, monkeypatch, tmp_path, capfd)
     assert "[danlu] DANLU_MAX_STEPS=5 is reached" in capfd.readouterr().err
 
 
-def test_epochs_of_batches_go_on_and_each_evaluation_is_real(tf, monkeypatch):
+def test_epochs_continue_and_evaluations_are_real(tf, monkeypatch):
     watch(monkeypatch, limit=7)
     made = model(tf)
     given = tf.placeholder(tf.float32)
@@ -121,7 +121,7 @@ def test_loop_catching_outofrange_forever_ends_program(tf, monkeypatch):
             _for_ever(train)
 
 
-def test_loop_up_to_end_of_its_data_gets_it(tf, monkeypatch):
+def test_loop_until_end_of_data_gets_it(tf, monkeypatch):
     watch(monkeypatch, limit=5)
     data = tf.data.Dataset.range(10**9).make_one_shot_iterator().get_next()
     weight = tf.get_variable("weight", initializer=0.0)
@@ -178,7 +178,7 @@ def test_coordinator_of_evaluation_after_training_goes_on(tf, monkeypatch):
     assert trained.should_stop()
 
 
-def test_results_that_never_came_with_step_are_computed_without_one(tf, monkeypatch):
+def test_results_without_step_are_computed_without_training(tf, monkeypatch):
     watch(monkeypatch, limit=3)
     made = model(tf)
     given = tf.placeholder(tf.float32)
@@ -192,7 +192,7 @@ def test_results_that_never_came_with_step_are_computed_without_one(tf, monkeypa
     assert found == {"train": None, "more": (-3.0, [42.0])}
 
 
-def test_two_networks_trained_in_turn_make_one_step_together(tf, monkeypatch):
+def test_two_networks_in_turn_make_one_step(tf, monkeypatch):
     watch(monkeypatch, limit=4)
     critic, maker = model(tf, scope="critic"), model(tf, scope="maker")
 
@@ -232,7 +232,7 @@ def test_each_loop_has_its_own_timeout(tf, monkeypatch):
                 session.run(made.train)
 
 
-def test_lines_of_traceback_are_those_of_script_and_library(tf, monkeypatch):
+def test_traceback_has_lines_of_script_and_library(tf, monkeypatch):
     import traceback
 
     from danlu_runtime.start.program import without_ours

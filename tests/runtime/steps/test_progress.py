@@ -93,7 +93,7 @@ def test_note_that_makes_no_sense_is_passed_over(tmp_path):
         assert ExchangeDir(tmp_path).steps().step == 7
 
 
-def test_smaller_of_limit_and_total_is_where_it_ends(tmp_path):
+def test_smaller_of_limit_and_total_ends_training(tmp_path):
     from danlu_runtime.steps.progress import Progress
 
     progress = Progress(str(tmp_path), Clock())
@@ -168,7 +168,7 @@ def trained(session, made, saver, path, numbers):
             saver.save(session, path, global_step=number)
 
 
-def test_resumed_loop_without_global_step_shows_its_own_step(tf, monkeypatch, tmp_path):
+def test_resumed_loop_without_global_step_shows_own_step(tf, monkeypatch, tmp_path):
     watch(monkeypatch, box=tmp_path)
     made, saver, path = model(tf), tf.train.Saver(), str(tmp_path / "out" / "model.ckpt")
     (tmp_path / "out").mkdir()

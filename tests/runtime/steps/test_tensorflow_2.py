@@ -66,7 +66,7 @@ def test_another_model_trains_one_batch_past_the_limit(limited):
     assert len(history.history["loss"]) == 1
 
 
-def test_generator_is_asked_for_no_more_than_it_must(limited):
+def test_generator_is_not_read_further_than_needed(limited):
     model = made()
     asked = []
 
@@ -152,7 +152,7 @@ def test_loop_without_data_set_gets_last_result(limited):
     assert losses[-1] == losses[2] == -2.0
 
 
-def test_script_that_asks_for_next_batch_always_gets_one(limited):
+def test_script_that_requests_next_batch_always_gets_one(limited):
     tf = limited
     optimizer, variable = optimizers(tf)["tf_keras"], tf.Variable(0.0)
     batches = iter(tf.data.Dataset.range(1000))

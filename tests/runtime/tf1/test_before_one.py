@@ -73,7 +73,7 @@ def by_name(labels, logits):
 
 
 @pytest.mark.parametrize("own", [inputs_first, labels_first, by_name])
-def test_loss_of_users_own_gets_its_arguments_in_its_order(tf, own):
+def test_own_loss_gets_arguments_in_its_order(tf, own):
     loss = tf.nn.seq2seq.sequence_loss(
         [tf.constant([[7.0]])], [tf.constant([2.0])], [tf.ones([1])], softmax_loss_function=own
     )

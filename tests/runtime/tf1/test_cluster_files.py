@@ -31,7 +31,7 @@ def test_process_whose_saver_it_is_reads_and_writes(tf, cluster, sharded):
     assert places_of_files(tf) == {"/job:worker/task:0/device:CPU:0"}
 
 
-def test_graph_that_knows_of_no_cluster_is_left_alone(tf, cluster):
+def test_graph_that_knows_of_no_cluster_is_unchanged(tf, cluster):
     """An Estimator's master evaluates alone: its session has no such devices."""
     tf.get_variable("w", [4])
     tf.train.Saver(sharded=True)

@@ -44,7 +44,7 @@ def test_hasattr_works_as_on_any_module(tf):
     assert not hasattr(tf, "Sessions_of_2030")
 
 
-def test_gpu_in_script_is_cpu_where_there_is_none(tf):
+def test_gpu_in_script_is_cpu_without_gpu(tf):
     with tf.device("/gpu:3"):
         product = tf.constant(6) * 7
     config = tf.ConfigProto()
@@ -107,7 +107,7 @@ def test_name_that_nothing_is_like_is_refused_briefly(tf):
         "import tensorflow.nn",
     ],
 )
-def test_module_has_what_was_put_back_however_it_is_imported(tf, statement):
+def test_restored_names_are_found_by_every_import(tf, statement):
     exec(statement, {})
     logits, labels = tf.constant([[4.0, 0.0]]), tf.constant([[0.25, 0.75]])
 

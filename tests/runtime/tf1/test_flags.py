@@ -47,7 +47,7 @@ def test_flag_of_absl_can_be_defined_by_script(tf, monkeypatch):
     assert define(tf).log_dir == "/logs"
 
 
-def test_flag_can_be_defined_twice_and_last_one_counts(tf, monkeypatch):
+def test_flag_defined_twice_uses_the_last(tf, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["train.py"])
     define(tf)
     tf.flags.DEFINE_integer("max_steps", 20, "again")
@@ -66,7 +66,7 @@ def test_the_private_table_of_flags_prints_values(tf, monkeypatch):
     assert flags.__flags["max_steps"].value == 7
 
 
-def test_program_is_run_with_what_is_left_of_its_arguments(tf, monkeypatch):
+def test_program_gets_its_remaining_arguments(tf, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["train.py", "--max_steps=7", "--not_mine=1", "rest"])
     flags, seen = define(tf), []
 
@@ -105,7 +105,7 @@ def test_a_flag_defined_in_main_gets_its_argument(tf, monkeypatch):
     assert seen == [5]
 
 
-def test_late_flag_with_bad_argument_raises_error_of_absl(tf, monkeypatch):
+def test_invalid_late_flag_raises_error_of_absl(tf, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["train.py", "--late_size=many"])
     assert define(tf).max_steps == 10
 
@@ -113,7 +113,7 @@ def test_late_flag_with_bad_argument_raises_error_of_absl(tf, monkeypatch):
         tf.app.flags.DEFINE_integer("late_size", 3, "defined late")
 
 
-def test_misspelt_flag_is_reported_once_when_flags_are_parsed(tf, monkeypatch, capfd):
+def test_misspelt_flag_is_reported_once_after_parsing(tf, monkeypatch, capfd):
     argv = ["train.py", "--max_stepss=7", "--num_gpus=1", "--unlike=3", "--max_steps=5"]
     monkeypatch.setattr(sys, "argv", argv)
     flags = define(tf)

@@ -133,7 +133,7 @@ def test_the_graph_stays_as_the_script_built_it(tf):
     assert all(nodes[node.name] == node for node in before.node)
 
 
-def test_fetched_value_of_finalized_graph_is_computed_each_time(tf):
+def test_value_of_finalized_graph_is_computed_each_time(tf):
     images = tf.placeholder(tf.float64, [None, 4, 8, 8])
     value = largest(tf, images, "NCHW")
     graph = tf.get_default_graph()
@@ -241,7 +241,7 @@ def test_fused_steps_train_in_it(tf):
         assert session.run(loss) < before
 
 
-def test_networks_in_nchw_train_where_tensorflow_leaves_onednn_off(task):
+def test_nchw_networks_train_without_onednn(task):
     printed = task.run(
         """
         import numpy as np

@@ -77,7 +77,7 @@ def test_nothing_that_is_there_is_replaced(tf):
     assert control_flow_ops.cond is mine
 
 
-def test_scikit_learn_is_loaded_for_loss_that_needs_it(tf):
+def test_scikit_learn_is_loaded_for_its_loss(tf):
     import sys
 
     slim = tf.contrib.slim

@@ -159,7 +159,7 @@ def test_a_full_disk_stores_nothing(tf2: Any, bucket: str, monkeypatch: pytest.M
     assert not tf2.io.gfile.exists(f"{bucket}/a")
 
 
-def test_bytes_that_are_elsewhere_are_read_at_any_place(tf2: Any, tmp_path: Path) -> None:
+def test_remote_bytes_are_read_at_any_position(tf2: Any, tmp_path: Path) -> None:
     storage = Elsewhere(tmp_path)
     use(storage)
     with tf2.io.gfile.GFile("obs://bucket/a", "w") as file:

@@ -22,7 +22,7 @@ def _store(home: Path) -> None:
     """Every test has a store of its own."""
 
 
-def test_event_file_is_sent_no_faster_than_its_rate(monkeypatch):
+def test_event_file_upload_respects_its_rate(monkeypatch):
     monkeypatch.setattr(files, "_EVENTS_RATE", 1)
     number, descriptor = files.open_write(EVENTS, append=False)
     os.write(descriptor, b"a" * 5000)
@@ -47,7 +47,7 @@ def test_small_event_file_is_stored_at_each_flush(monkeypatch):
     files.settle(number, files.CLOSE)
 
 
-def test_flush_that_was_put_off_is_stored_though_none_follows(monkeypatch):
+def test_delayed_flush_is_stored_without_another(monkeypatch):
     monkeypatch.setattr(files, "_EVENTS_RATE", 10_000)
     number, descriptor = files.open_write(EVENTS, append=False)
     os.write(descriptor, b"a" * 5000)
@@ -87,7 +87,7 @@ def test_event_files_of_task_are_in_its_box(tmp_path, monkeypatch):
     assert sorted(path.name for path in (tmp_path / "box").rglob("*.*")) == [copy.name]
 
 
-def test_no_more_event_files_are_kept_than_agent_reads(tmp_path, monkeypatch):
+def test_kept_event_files_match_limit_of_agent(tmp_path, monkeypatch):
     monkeypatch.setenv("DANLU_BOX", str(tmp_path))
     monkeypatch.setattr(events, "_kept", 199)
     for number in range(3):

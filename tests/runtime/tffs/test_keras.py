@@ -104,9 +104,7 @@ def test_what_numpy_cannot_write_is_an_error(tf2: Any, bucket: str) -> None:
 
 
 @pytest.mark.parametrize("text", [None, b"no HDF5"])
-def test_nothing_is_left_of_file_that_cannot_be_opened(
-    tf2: Any, bucket: str, text: bytes | None
-) -> None:
+def test_unopened_file_leaves_nothing(tf2: Any, bucket: str, text: bytes | None) -> None:
     import h5py
 
     if text is not None:
@@ -119,7 +117,7 @@ def test_nothing_is_left_of_file_that_cannot_be_opened(
     assert list(Path(tempfile.gettempdir()).glob("danlu-hdf5-*")) == []
 
 
-def test_nothing_is_left_of_file_that_was_not_closed(programs: Any, bucket: str) -> None:
+def test_nothing_is_left_of_unclosed_file(programs: Any, bucket: str) -> None:
     script = f"""
 import os, sys
 import h5py

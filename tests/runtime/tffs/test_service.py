@@ -89,7 +89,7 @@ def test_a_training_reads_and_writes_there(programs: Any, seaweed: Seaweed) -> N
     assert any("events" in entry.key and entry.size for entry in storage.list("log/"))
 
 
-def test_what_key_may_not_do_is_error_of_tensorflow(programs: Any, seaweed: Seaweed) -> None:
+def test_forbidden_operation_is_error_of_tensorflow(programs: Any, seaweed: Seaweed) -> None:
     seaweed.bucket("tensorflow").write("there", b"text")
     output, _ = programs.run(REFUSED, **variables(seaweed.reader))
     assert output.splitlines() == ["text", "PermissionDeniedError", "NotFoundError"]

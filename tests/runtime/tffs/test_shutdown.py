@@ -47,7 +47,7 @@ import tensorflow as tf
     assert programs.objects() == {"last": b"words"}
 
 
-def test_threads_that_read_when_python_ends_do_no_harm(programs: Any) -> None:
+def test_reading_threads_at_exit_do_no_harm(programs: Any) -> None:
     output, _ = programs.run(
         """
 import tensorflow as tf
@@ -126,7 +126,7 @@ parent.close()
     }
 
 
-def test_what_was_not_written_whole_is_not_stored_at_end(programs: Any) -> None:
+def test_half_written_file_is_not_stored_at_end(programs: Any) -> None:
     programs.run(
         """
 import tempfile, tensorflow as tf
@@ -156,7 +156,7 @@ FileStorage.write = write
     assert "[danlu] A file was not stored: 'obs://bucket/file': Permission denied." in errors
 
 
-def test_program_that_uses_no_store_imports_nothing_of_it(programs: Any) -> None:
+def test_program_without_store_does_not_import_it(programs: Any) -> None:
     output, _ = programs.run(
         """
 import sys, tensorflow as tf
@@ -178,7 +178,7 @@ def test_without_compiler_one_sentence_reports_what_to_install(
     assert not list(tmp_path.glob("*.so"))
 
 
-def test_library_is_built_into_folder_and_used_from_there(programs: Any, tmp_path: Path) -> None:
+def test_library_is_built_into_folder_and_used(programs: Any, tmp_path: Path) -> None:
     folder = tmp_path / "lib"
     command = [sys.executable, "-m", "danlu_runtime.tffs.build", str(folder)]
     built = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -69,7 +69,7 @@ def test_code_that_may_set_variable_before_import(code: Path, text: str, named: 
         "print 'Python 2'\nos.environ.update(given)",
     ],
 )
-def test_code_that_sets_variables_whose_names_it_does_not_hold(code: Path, text: str) -> None:
+def test_code_setting_variables_of_unknown_names_is_found(code: Path, text: str) -> None:
     (code / "train.py").write_text(text, encoding="utf-8")
     assert why(code) == "train.py sets a variable whose name is not written there"
 
@@ -94,7 +94,7 @@ def test_code_that_only_reads_variables_or_names_them(code: Path, text: str) -> 
     assert why(code) == ""
 
 
-def test_variable_that_was_changed_too_late_is_reported_once(
+def test_variable_changed_too_late_is_reported_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("danlu_runtime.gpus.is_there", lambda: False)
@@ -170,5 +170,5 @@ def test_more_code_than_can_be_looked_through(code: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("version", ["0.12", "1.15.5", "2.0", "2.15.1", "2.16", "2.21.0", "3.0"])
-def test_agent_and_runtime_agree_on_what_comes_with_keras_2(version: str) -> None:
+def test_agent_and_runtime_agree_on_keras_2(version: str) -> None:
     assert (_keras(version) < _KERAS_3) == _comes_with_keras_2(version)

@@ -109,7 +109,7 @@ def test_part_of_package_is_out_of_sight_too(run):
     assert run(script) == "True False\nTrue\n"
 
 
-def test_module_is_given_back_once_and_then_loaded_as_ever(run):
+def test_module_is_restored_once_then_loaded(run):
     script = """
         import alone
         first = alone
@@ -167,7 +167,7 @@ def test_what_script_has_put_in_place_stays_there(run):
     assert run(script) == "True None\n"
 
 
-def test_package_of_scripts_has_no_parts_of_its_namesake(run, tmp_path: Path):
+def test_package_of_script_excludes_its_namesake(run, tmp_path: Path):
     (tmp_path / "mine" / "changes").mkdir(parents=True)
     (tmp_path / "mine" / "changes" / "__init__.py").touch()
     script = """
@@ -242,7 +242,7 @@ def test_logger_by_name_is_that_of_module(run):
     assert run(script) == "True True\n"
 
 
-def test_handler_writes_to_standard_error_script_has_put_there(run):
+def test_handler_writes_to_replaced_standard_error(run):
     script = """
         import io
         sys.stderr = mine = io.StringIO()

@@ -33,7 +33,7 @@ def test_chief_lets_others_finish_before_its_last_checkpoint(tf, site):
     assert site.weights["global_step"] == 42
 
 
-def test_chief_does_not_wait_for_one_that_never_came(tf, site):
+def test_chief_does_not_wait_for_missing_worker(tf, site):
     training = site.training(steps=5)
     server = site.begin("ps", 0, training, sync_replicas=False)
     chief = site.begin("worker", 0, training, sync_replicas=False)

@@ -64,7 +64,7 @@ def test_all_faults_are_reported_at_once():
     assert len(checked_flags(index=5, ps="a,b:0", workers="127.0.0.1:2223")) == 3
 
 
-def test_task_index_of_another_machine_is_reported_with_right_one():
+def test_wrong_task_index_is_reported_with_right_one():
     """Manual, pitfall 2-3-1."""
     assert checked_flags(index=1, workers=f"127.0.0.1:2223,{FAR}") == [
         "--task_index=1 is worker 1 at 192.0.2.7:2222, which is no address of this machine: "
@@ -72,7 +72,7 @@ def test_task_index_of_another_machine_is_reported_with_right_one():
     ]
 
 
-def test_list_without_this_machine_is_reported_with_its_address():
+def test_list_without_this_machine_shows_its_address():
     (sentence,) = checked_flags(job="ps", ps=FAR)
 
     assert sentence.startswith(

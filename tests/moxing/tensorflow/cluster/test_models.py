@@ -54,7 +54,7 @@ def alone(site, folder, **wanted):
 
 
 @pytest.mark.parametrize("clones", [1, pytest.param(2, marks=pytest.mark.services)])
-def test_two_losses_and_moving_averages_are_as_in_one_process(tf, site, tmp_path, clones):
+def test_two_losses_and_averages_match_one_process(tf, site, tmp_path, clones):
     expected = alone(site, tmp_path / "one")
     servers, workers = site.begin_all(program(tmp_path / "two"), num_gpus=clones, clone_on_cpu=True)
 

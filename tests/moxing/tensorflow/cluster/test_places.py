@@ -64,7 +64,7 @@ def test_variables_go_round_servers_and_rest_is_workers(tf, cluster):
     assert fed.device == "/job:worker/task:1/device:CPU:0"
 
 
-def test_slots_are_beside_their_variables_and_metrics_at_worker(tf, cluster):
+def test_slots_are_beside_variables_metrics_at_worker(tf, cluster):
     with tf.Graph().as_default(), cluster.building():
         variable = tf.get_variable("v", [2], use_resource=True)
         other = tf.get_variable("w", [2], use_resource=True)

@@ -43,7 +43,7 @@ def test_workers_wait_while_chief_restores(tf, site, monkeypatch):
 
 
 @pytest.mark.services
-def test_killed_worker_comes_back_and_goes_on_with_others(tf, site, training):
+def test_killed_worker_comes_back_and_continues_with_others(tf, site, training):
     (server,), (chief, worker) = site.begin_all(training)
     worker.wait_for_output("step 10.")
 
@@ -75,7 +75,7 @@ def test_a_killed_chief_goes_on_from_its_checkpoint(tf, site, training):
 
 
 @pytest.mark.services
-def test_killed_chief_goes_on_where_steps_are_not_together(tf, site, training):
+def test_killed_chief_continues_where_steps_are_not_together(tf, site, training):
     _, (chief, worker) = site.begin_all(training, sync_replicas=False)
     worker.wait_for_output("step 2")
 

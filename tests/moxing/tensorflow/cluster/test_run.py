@@ -71,7 +71,7 @@ def ends(site, script, **flags):
 
 
 @pytest.mark.parametrize("optimizer", ["momentum", "adam"])
-def test_two_workers_train_what_one_with_whole_batch_trains(tf, new_site, tmp_path, optimizer):
+def test_two_workers_match_one_with_whole_batch(tf, new_site, tmp_path, optimizer):
     two, one = new_site(ps=2), new_site(workers=1)
 
     workers = ends(two, program(tmp_path / "two", optimizer=optimizer))

@@ -12,7 +12,7 @@ def test_server_ends_on_request(tf, site):
     assert server.code == -signal.SIGTERM
 
 
-def test_server_stays_while_worker_that_failed_may_come_back(tf, site):
+def test_server_stays_while_failed_worker_may_come_back(tf, site):
     training = site.training(steps=10**9)
     (server,), (chief, worker) = site.begin_all(training, sync_replicas=False)
     worker.wait_for_output("step ")  # it may not see every number

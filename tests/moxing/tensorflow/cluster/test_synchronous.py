@@ -28,7 +28,7 @@ def test_two_workers_are_one_with_the_whole_batch(tf, new_site, optimizer, rare)
         assert together[name] == pytest.approx(value, abs=1e-5), name
 
 
-def test_every_one_of_three_workers_is_in_every_update(tf, new_site):
+def test_all_three_workers_are_in_every_update(tf, new_site):
     three, one = new_site(workers=3, ps=2), new_site(workers=1)
 
     seen = ends(three, three.training(batch=2, saved=True))
@@ -39,7 +39,7 @@ def test_every_one_of_three_workers_is_in_every_update(tf, new_site):
 
 
 @pytest.mark.parametrize("rows", [(99, 5), (5, 99)], ids=["worker", "chief"])
-def test_run_ends_for_all_when_data_of_one_ends(tf, site, rows):
+def test_run_ends_when_data_of_one_ends(tf, site, rows):
     seen = ends(site, site.training(steps=1000, rows=tuple(min(each, 40) for each in rows)))
 
     assert seen == [list(range(1, 6))] * 2

@@ -33,7 +33,7 @@ def test_a_file_that_is_no_image_is_named(
     assert "skip_corrupted=True" in str(caught.value)
 
 
-def test_such_files_are_left_out_where_asked_and_named(
+def test_corrupted_files_are_skipped_and_named_on_request(
     tf: Any, flowers: str, write_files: Any, all_of: Any, log_lines: list[str]
 ) -> None:
     faults = broken()
@@ -52,7 +52,7 @@ def test_such_files_are_left_out_where_asked_and_named(
         assert reported in log_lines
 
 
-def test_file_is_reported_once_however_often_it_is_left_out(
+def test_skipped_file_is_reported_once(
     tf: Any, garden: str, write_files: Any, all_of: Any, log_lines: list[str]
 ) -> None:
     import moxing.tensorflow as mox

@@ -24,7 +24,7 @@ def test_records_of_every_size_are_counted(tf: Any, top: str, write_records: Any
     assert BaseTFRecordMetadata(top, "*").num_samples == len(sizes) + 1
 
 
-def test_manual_s_line_is_logged_only_where_it_is_counted(
+def test_line_of_manual_is_logged_when_counting(
     tf: Any, tmp_path: Path, log_lines: list[str]
 ) -> None:
     """MoXing manual, pitfall 3-4-1."""

@@ -31,7 +31,7 @@ def test_features_of_an_element_belong_together(tf: Any, flowers: str, all_of: A
     assert [one[0].shape for one in found][1:3] == [(4, 6, 3), (8, 8, 3)]
 
 
-def test_all_files_are_shuffled_in_each_epoch_however_small_buffer(
+def test_all_files_are_shuffled_with_small_buffer(
     tf: Any, tmp_path: Path, write_files: Any, all_of: Any
 ) -> None:
     import moxing.tensorflow as mox

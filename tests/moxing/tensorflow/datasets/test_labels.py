@@ -47,7 +47,7 @@ def test_other_labels_than_those_of_checkpoints_are_reported(
     assert (tmp_path / "labels.txt").read_text() == "0: daisy\n1: roses\n"
 
 
-def test_two_data_sets_of_graph_with_other_labels_are_reported(
+def test_data_sets_with_different_labels_are_reported(
     tf: Any, garden: str, tmp_path: Path, write_files: Any, log_lines: list[str]
 ) -> None:
     """An eval folder that lacks a class gives the others wrong numbers."""

@@ -91,9 +91,7 @@ def test_images_without_labels(tf: Any, beach: str, write_files: Any, all_of: An
     assert [one[0] for one in all_of(dataset.get(["image_name"]))] == [b"a.png", b"b.png"]
 
 
-def test_label_that_is_not_in_labels_txt_is_named(
-    tf: Any, tmp_path: Path, write_files: Any, all_of: Any
-) -> None:
+def test_unknown_label_is_named(tf: Any, tmp_path: Path, write_files: Any, all_of: Any) -> None:
     import moxing.tensorflow as mox
 
     folder = write_files(

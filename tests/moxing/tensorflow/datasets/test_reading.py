@@ -122,9 +122,7 @@ def test_mox_run_makes_batches_of_it_without_queue(tf: Any, flowers: str) -> Non
     assert names.tolist() == [b"1.png", b"3.png", b"big.jpg", b"1.png", b"2.png"]
 
 
-def test_no_list_of_files_is_in_graph_or_left_behind(
-    tf: Any, garden: str, own_temporary_files: Path
-) -> None:
+def test_file_list_is_not_in_graph(tf: Any, garden: str, own_temporary_files: Path) -> None:
     """A graph is written out with every checkpoint."""
     import gc
 

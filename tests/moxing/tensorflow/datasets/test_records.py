@@ -58,7 +58,7 @@ def test_get_tfrecord_reads_items_by_handlers(tf: Any, numbers: str, all_of: Any
     assert dataset.num_samples == 6
 
 
-def test_get_tfrecord_does_not_count_where_number_is_given(
+def test_get_tfrecord_does_not_count_given_number(
     tf: Any, numbers: str, log_lines: list[str]
 ) -> None:
     """MoXing manual, pitfall 3-4-1."""
@@ -76,7 +76,7 @@ def test_get_tfrecord_does_not_count_where_number_is_given(
     assert not any("Automatically" in line for line in log_lines)
 
 
-def test_get_tfrecord_names_what_is_there_where_no_file_matches(tf: Any, numbers: str) -> None:
+def test_get_tfrecord_lists_files_when_none_match(tf: Any, numbers: str) -> None:
     import moxing.tensorflow as mox
 
     with pytest.raises(ValueError, match=r"matches '\*\.nope'; .*n-1\.tfrecord"):

@@ -77,9 +77,7 @@ def test_link_to_images_is_known_as_one(tmp_path: Path, write_files: Any) -> Non
         split({"train": 1}, str(tmp_path / "link/train"), f"{tmp_path}/data", overwrite=True)
 
 
-def test_old_split_is_kept_where_there_is_nothing_to_split(
-    tmp_path: Path, write_files: Any
-) -> None:
+def test_old_split_is_kept_without_new_files(tmp_path: Path, write_files: Any) -> None:
     write_files(str(tmp_path / "out"), {"train/roses/1.jpg": "old"})
     (tmp_path / "data").mkdir()
 

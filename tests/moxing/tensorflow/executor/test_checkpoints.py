@@ -94,7 +94,7 @@ def test_the_log_dir_comes_before_checkpoint_path(program, tf, log_lines, tmp_pa
     assert f"Restoring parameters from {own}/model.ckpt-2" in lines
 
 
-def test_checkpoint_path_is_taken_where_log_dir_has_none(program, tf, tmp_path):
+def test_checkpoint_path_is_used_without_log_dir_checkpoint(program, tf, tmp_path):
     program.run(log_dir=str(tmp_path / "first"), max_number_of_steps=5)
     trained = values_in(tf, tmp_path / "first")
 
@@ -146,7 +146,7 @@ def test_checkpoint_of_the_user_is_never_deleted(program, tmp_path):
     assert steps_in(tmp_path) == [5, 6, 7, 8, 9]
 
 
-def test_last_five_are_kept_of_run_that_goes_on(program, tmp_path):
+def test_last_five_are_kept_of_run_that_continues(program, tmp_path):
     program.run(log_dir=str(tmp_path), save_model_steps=1, max_number_of_steps=3)
 
     program.run(log_dir=str(tmp_path), save_model_steps=1, max_number_of_steps=6)
@@ -246,7 +246,7 @@ def test_log_dir_may_lack_slots_of_another_optimizer(program, tf, log_lines, tmp
     assert values_in(tf, tmp_path)["global_step"] == 30
 
 
-def test_log_dir_that_lacks_part_of_model_is_reported(program, tf, mox, tmp_path):
+def test_log_dir_without_part_of_model_is_reported(program, tf, mox, tmp_path):
     program.run(log_dir=str(tmp_path))
 
     def larger(inputs, mode):

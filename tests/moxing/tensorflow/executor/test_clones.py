@@ -72,7 +72,7 @@ def test_other_mode_sees_regularisation_of_variables(program, mox, network, log_
     assert "[VALIDATION METRICS] step: 7 regularizers: 1.000" in log_lines()
 
 
-def test_all_collections_of_tensorflow_give_hint_with_several_clones(program, tf, flags, log_lines):
+def test_collections_give_hint_with_several_clones(program, tf, flags, log_lines):
     flags("num_gpus", 2)
     original = program.model_fn
 
@@ -102,7 +102,7 @@ def test_variables_are_whole_for_every_clone(program, mox, tf, flags):
 
 
 @pytest.mark.parametrize(("first_clone", "shown"), [(True, "n: 0.000"), (False, "n: 0.500")])
-def test_lines_are_of_first_clone_or_mean_of_all(program, tf, flags, log_lines, first_clone, shown):
+def test_lines_show_first_clone_or_mean(program, tf, flags, log_lines, first_clone, shown):
     flags("num_gpus", 2)
     flags("log_first_clone", first_clone)
     numbers = iter((0.0, 1.0))
@@ -145,7 +145,7 @@ def test_plain_variable_that_cannot_be_shared_is_reported(program, mox, tf, flag
         program.run(model_fn=model_fn)
 
 
-def test_layers_of_keras_are_shared_by_clones_and_modes(program, mox, tf, flags, tmp_path):
+def test_keras_layers_are_shared_by_clones_and_modes(program, mox, tf, flags, tmp_path):
     flags("num_gpus", 2)
 
     def model_fn(inputs, mode):
@@ -199,7 +199,7 @@ def total_loss(mox, tf, seen):
     return model_fn
 
 
-def test_total_loss_of_evaluation_is_not_that_of_training_too(program, mox, tf, log_lines):
+def test_evaluation_loss_differs_from_training_loss(program, mox, tf, log_lines):
     program.run(
         model_fn=total_loss(mox, tf, []),
         optimizer_fn=mox.get_optimizer_fn("sgd", learning_rate=0.0),
@@ -221,7 +221,7 @@ def test_total_loss_of_clone_is_its_own(program, mox, tf, flags):
     assert seen == [("TRAIN", 1, 0)] * 2 + [("EVAL", 1, 0)] * 2
 
 
-def test_updates_of_training_are_not_seen_by_other_mode(program, mox, tf):
+def test_updates_of_training_are_hidden_from_others(program, mox, tf):
     seen = {}
     original = program.model_fn
 

@@ -25,7 +25,7 @@ def sound_until(tf):
     return made
 
 
-def test_loss_that_becomes_nan_ends_training_at_its_step(
+def test_nan_loss_ends_training_at_its_step(
     program, tf, either_way, sound_until, log_lines, tmp_path
 ):
     def spoiled(loss, **_):
@@ -56,7 +56,7 @@ def test_what_was_saved_is_reported_where_something_was(program, tf, sound_until
     assert str(raised.value).endswith("goes on from there." if saves else "divisions from 0.")
 
 
-def test_without_log_dir_lost_training_does_not_speak_of_one(program, tf, sound_until):
+def test_lost_training_without_log_dir_names_none(program, tf, sound_until):
     program.spec = lambda loss, **_: {"loss": sound_until(3, loss)}
 
     with pytest.raises(tf.train.NanLossDuringTrainingError, match=r"^(?!.*log_dir)"):
@@ -81,7 +81,7 @@ def test_loss_of_several_that_is_nan_is_named(program, tf, sound_until):
 
 
 @pytest.mark.parametrize("first_clone", [True, False])
-def test_loss_of_clone_that_is_not_shown_is_watched(program, tf, flags, first_clone):
+def test_loss_of_hidden_clone_is_checked(program, tf, flags, first_clone):
     flags("num_gpus", 2)
     flags("log_first_clone", first_clone)
     program.samples = 16  # the second clone has the larger ones
@@ -96,7 +96,7 @@ def test_loss_of_clone_that_is_not_shown_is_watched(program, tf, flags, first_cl
         program.run()
 
 
-def test_steps_of_call_in_which_data_ends_are_watched(program, tf, sound_until):
+def test_steps_before_end_of_data_are_checked(program, tf, sound_until):
     program.samples, program.epochs = 8, 26
     program.spec = lambda loss, **_: {"loss": sound_until(22, loss)}
 
@@ -118,7 +118,7 @@ def test_values_that_became_nan_are_not_saved(program, tf, either_way, tmp_path)
     assert steps_in(tmp_path) == [0, 5]
 
 
-def test_infinite_loss_is_reported_once_and_training_goes_on(program, tf, log_lines, tmp_path):
+def test_infinite_loss_is_reported_once_and_training_continues(program, tf, log_lines, tmp_path):
     def spoiled(loss, **_):
         step = tf.cast(tf.train.get_global_step(), tf.float32)
         return {"loss": loss - tf.stop_gradient(tf.log(tf.nn.relu(step - 5.0)))}

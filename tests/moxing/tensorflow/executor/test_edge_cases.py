@@ -10,7 +10,7 @@ def cut(log_dir, step):
         path.write_bytes(path.read_bytes()[:10])
 
 
-def test_run_that_went_on_still_falls_back_to_older_checkpoints(program, tf, log_lines, tmp_path):
+def test_resumed_run_falls_back_to_older_checkpoints(program, tf, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=10, save_model_steps=5)
     program.run(log_dir=str(tmp_path), max_number_of_steps=15, save_model_steps=5)
     cut(tmp_path, 15)
@@ -21,7 +21,7 @@ def test_run_that_went_on_still_falls_back_to_older_checkpoints(program, tf, log
     assert f"Restoring parameters from {tmp_path}/model.ckpt-10" in log_lines()
 
 
-def test_five_checkpoints_are_kept_by_run_that_goes_on(program, tmp_path):
+def test_five_checkpoints_are_kept_by_run_that_continues(program, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=8, save_model_steps=2)
     program.run(log_dir=str(tmp_path), max_number_of_steps=12, save_model_steps=2)
 
@@ -65,7 +65,7 @@ def test_batch_norm_of_keras_moves_its_averages(program, mox, tf, flags, tmp_pat
     assert values_in(tf, tmp_path)["batch_normalization/moving_mean"][0] > 0.1
 
 
-def test_session_that_is_lost_goes_on_from_what_was_saved(program, tf, log_lines, tmp_path):
+def test_lost_session_goes_on_from_what_was_saved(program, tf, log_lines, tmp_path):
     class Loses(tf.train.SessionRunHook):
         runs = 0
 
@@ -93,7 +93,7 @@ def test_a_checkpoint_of_another_model_is_not_evaluated(program, mox, tf, tmp_pa
         program.run("EVAL", model_fn=other, checkpoint_path=str(tmp_path))
 
 
-def test_plain_variable_of_one_mode_does_not_stand_for_another(program, mox, tf, log_lines):
+def test_variable_of_one_mode_is_not_another(program, mox, tf, log_lines):
     def model_fn(inputs, mode):
         if mode == "TRAIN":
             tf.Variable(100.0, name="only_train", trainable=False)
@@ -107,7 +107,7 @@ def test_plain_variable_of_one_mode_does_not_stand_for_another(program, mox, tf,
     assert "[VALIDATION METRICS] step: 0 scale: 2.000" in log_lines()
 
 
-def test_log_dir_of_another_machine_is_gone_on_from(program, log_lines, tmp_path):
+def test_log_dir_of_another_machine_is_resumed(program, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=3)
     (tmp_path / "checkpoint").write_text('model_checkpoint_path: "s3://gone/log/model.ckpt-3"\n')
     log_lines()
@@ -130,7 +130,7 @@ def test_a_checkpoint_without_its_list_is_found(program, tf, log_lines, tmp_path
     assert f"Restoring parameters from {tmp_path}/given/net.ckpt" in log_lines()
 
 
-def test_of_several_checkpoints_without_step_one_must_be_named(program, tmp_path):
+def test_checkpoints_without_step_must_be_named(program, tmp_path):
     for name in ("a.ckpt.index", "b.ckpt.index"):
         (tmp_path / name).write_bytes(b"")
         (tmp_path / name.replace("index", "data-00000-of-00001")).write_bytes(b"")
@@ -254,7 +254,7 @@ def test_variable_of_export_alone_is_reported_before_training(program, tf, log_l
     assert not any("global step" in line for line in log_lines())
 
 
-def test_iterator_of_user_that_ends_is_no_end_of_data(program):
+def test_ended_user_iterator_is_not_end_of_data(program):
     given = iter([1])
 
     with pytest.raises((StopIteration, RuntimeError)):
@@ -296,7 +296,7 @@ def test_summaries_of_optimizer_fn_are_drawn(program, tf, tmp_path):
     assert "my_rate" in tags
 
 
-def test_pattern_that_is_none_is_reported_with_its_flag(program, flags, tmp_path):
+def test_empty_pattern_is_reported_with_its_flag(program, flags, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=1)
     flags("checkpoint_exclude_patterns", "*logits")
 
@@ -324,7 +324,7 @@ def test_the_version_of_tensorflow_is_there(mox, tf):
     assert mox.__version__ == tf.__version__
 
 
-def test_curve_of_evaluation_is_at_step_of_its_checkpoint(program, tf, tmp_path):
+def test_evaluation_curve_uses_step_of_checkpoint(program, tf, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=20)
     program.run("EVAL", log_dir=str(tmp_path), max_number_of_steps=3)
 

@@ -278,9 +278,7 @@ def test_a_hook_of_the_user_sees_every_step(program, mox, tf):
 
 
 @pytest.mark.parametrize(("aggregates", "expected"), [(False, [0.0, 1.0]), (True, [0.5])])
-def test_hooks_of_several_clones_run_each_or_on_their_mean(
-    program, mox, tf, flags, aggregates, expected
-):
+def test_hooks_run_per_clone_or_on_mean(program, mox, tf, flags, aggregates, expected):
     flags("num_gpus", 2)
     calls: list[float] = []
     clones = iter((0.0, 1.0))

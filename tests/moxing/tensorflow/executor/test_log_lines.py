@@ -12,7 +12,7 @@ def steps(lines, shape):
     return [int(found.group(1)) for found in map(shape.match, lines) if found]
 
 
-def test_training_prints_line_at_step_0_and_every_ten_steps(program, log_lines):
+def test_training_prints_step_0_and_every_tenth(program, log_lines):
     program.run(max_number_of_steps=35)
 
     lines = log_lines()
@@ -20,7 +20,7 @@ def test_training_prints_line_at_step_0_and_every_ten_steps(program, log_lines):
     assert "Running will end at step: 35" in lines
 
 
-def test_log_info_is_printed_in_its_order_with_three_decimals(program, log_lines):
+def test_log_info_is_printed_with_three_decimals(program, log_lines):
     program.spec = lambda loss, guess, **_: {"log_info": {"zebra": loss, "ant": loss * 2}}
 
     program.run(max_number_of_steps=1)
@@ -37,7 +37,7 @@ def test_the_period_of_the_lines_can_be_chosen(program, log_lines):
     assert steps(log_lines(), TRAINING) == [0, 4, 8]
 
 
-def test_no_line_is_printed_twice_where_root_logger_speaks_too(program, capfd):
+def test_lines_are_printed_once_with_root_logger(program, capfd):
     import logging
 
     logging.basicConfig(level=logging.INFO, force=True)
@@ -89,7 +89,7 @@ def test_prediction_without_log_info_prints_number_of_examples(program, log_line
     assert "\t[1 examples]" in log_lines()
 
 
-def test_run_that_goes_on_counts_its_steps_from_checkpoint(program, log_lines, tmp_path):
+def test_run_that_continues_counts_its_steps_from_checkpoint(program, log_lines, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=50)
     log_lines()
 
@@ -100,7 +100,7 @@ def test_run_that_goes_on_counts_its_steps_from_checkpoint(program, log_lines, t
     assert steps(lines, TRAINING) == [50, 60, 70]
 
 
-def test_samples_per_second_count_every_clone_and_declared_batch(mox):
+def test_samples_per_second_count_clones_and_batch(mox):
     from moxing.tensorflow.executor.logs import Speed
     from moxing.tensorflow.executor.loop import StepState
 

@@ -24,7 +24,7 @@ def two(program, tf, mox):
     return model_fn
 
 
-def test_each_loss_trains_its_own_scope_from_values_before_step(program, tf, mox, tmp_path):
+def test_each_loss_trains_its_own_scope(program, tf, mox, tmp_path):
     sgd = tf.train.GradientDescentOptimizer
     program.run(
         model_fn=two(program, tf, mox),
@@ -65,7 +65,7 @@ def test_a_loss_that_reaches_no_variable_is_reported(program, tf, mox):
         program.run()
 
 
-def test_scope_without_variables_is_reported_with_those_there_are(program):
+def test_empty_scope_is_reported_with_existing_scopes(program):
     program.spec = lambda **_: {"var_scopes": ["nowhere"]}
 
     with pytest.raises(ValueError, match=r"below var_scopes \['nowhere'\]. Variables: w, b"):
@@ -91,9 +91,7 @@ def test_a_scaled_loss_trains_the_same(program, tf, flags, tmp_path):
 
 
 @pytest.mark.parametrize(("scale", "learns"), [(1.0, False), (2.0**16, True)])
-def test_scaled_loss_saves_gradients_too_small_for_half_precision(
-    program, tf, flags, tmp_path, scale, learns
-):
+def test_scaled_loss_saves_tiny_gradients(program, tf, flags, tmp_path, scale, learns):
     flags("loss_scale", scale)
 
     @tf.custom_gradient

@@ -151,9 +151,7 @@ def test_xla_choice_is_kept_by_resumed_run(program, mox, tf, monkeypatch, tmp_pa
     assert json.loads((tmp_path / "xla" / "danlu-steps.json").read_text()) == {"xla": True}
 
 
-def test_xla_that_is_impossible_is_reported_and_left_out(
-    program, tf, monkeypatch, log_lines, tmp_path
-):
+def test_impossible_xla_is_reported_and_left_out(program, tf, monkeypatch, log_lines, tmp_path):
     monkeypatch.setenv("DANLU_XLA", "1")
     program.hooks = lambda **_: [tf.train.SessionRunHook()]
 
@@ -163,7 +161,7 @@ def test_xla_that_is_impossible_is_reported_and_left_out(
     assert json.loads((tmp_path / "danlu-steps.json").read_text()) == {"xla": False}
 
 
-def test_xla_that_is_slower_is_reported_and_left_out(
+def test_xla_that_is_slower_is_reported_and_skipped(
     program, mox, tf, monkeypatch, log_lines, tmp_path
 ):
     monkeypatch.setenv("DANLU_XLA", "1")

@@ -22,7 +22,7 @@ def first_of_each(outputs):
     return [output["x"][0] for output in outputs]
 
 
-def test_outputs_come_every_so_many_steps_in_their_order(program, tf, tmp_path):
+def test_outputs_come_every_n_steps_in_their_order(program, tf, tmp_path):
     trained(program, tf, tmp_path)
     given = []
 

@@ -167,7 +167,7 @@ def test_users_own_graph_and_seed_are_left_alone(program, tf):
     assert len(before.graph.get_operations()) == 1
 
 
-def test_learning_rate_made_before_run_is_reported_with_hint(program, tf):
+def test_learning_rate_made_before_run_gives_hint(program, tf):
     rate = tf.train.exponential_decay(0.1, tf.train.get_or_create_global_step(), 10, 0.9)
 
     with pytest.raises(

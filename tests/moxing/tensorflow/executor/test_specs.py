@@ -60,7 +60,7 @@ def test_what_is_no_version_of_model_is_reported(mox, tf, version):
         mox.ExportSpec({"x": tf.constant(1)}, {"y": tf.constant(1)}, version=version)
 
 
-def test_inputs_of_model_are_plain_list_even_of_one(program, tf):
+def test_inputs_of_model_are_always_a_list(program, tf):
     seen = []
 
     def model_fn(inputs, mode):

@@ -16,7 +16,7 @@ def drawn(tf, log_dir):
     ]
 
 
-def test_log_info_and_rate_are_curves_under_their_own_names(program, tf, tmp_path):
+def test_log_info_and_rate_have_own_curves(program, tf, tmp_path):
     program.run(log_dir=str(tmp_path), max_number_of_steps=25, save_summary_steps=10)
 
     found = drawn(tf, tmp_path)
@@ -48,7 +48,7 @@ def test_summaries_of_the_model_are_drawn_too(program, tf, tmp_path):
     assert {tag for _, tag, _ in drawn(tf, tmp_path)} == {"mine", "loss", "learning_rate"}
 
 
-def test_images_of_model_are_written_every_so_many_steps(program, tf, tmp_path):
+def test_images_of_model_are_written_every_n_steps(program, tf, tmp_path):
     """MoXing manual, section 4.2: the pictures a generator makes."""
     original = program.model_fn
 
@@ -141,7 +141,7 @@ def _writer(tf, tmp_path, now):
     return Writer(str(tmp_path), clock=lambda: now[0])
 
 
-def test_points_of_short_steps_are_shown_together_second_later(tf, tmp_path):
+def test_points_of_short_steps_share_a_second(tf, tmp_path):
     now = [100.0]
     writer = _writer(tf, tmp_path, now)
     writer.numbers(1, {"loss": 0.5})

@@ -41,7 +41,7 @@ def test_cells_halve_the_picture_and_double_their_depth(tf, progressive, data_fo
     assert logits.shape.as_list() == [2, 5]
 
 
-def test_paths_are_dropped_by_global_step_in_training_only(tf):
+def test_paths_are_dropped_in_training_only(tf):
     small_nasnet(tf, drop_path_keep_prob=0.5)
     assert tf.train.get_global_step() is not None
 
@@ -86,7 +86,7 @@ def test_large_pictures_give_the_mean_of_several_answers(tf, name):
     assert end_points["global_pool"].shape.as_list() == [1, 1, 1, 4096]
 
 
-def test_pictures_that_are_too_small_are_refused_in_sentence(tf):
+def test_too_small_pictures_are_refused(tf):
     sentence = (
         r"Pictures of 32x32 are too small for the network vgg_16: it is made for 224x224\. "
         r"Give mox\.get_data_augmentation_fn output_height=224, output_width=224\."
@@ -95,7 +95,7 @@ def test_pictures_that_are_too_small_are_refused_in_sentence(tf):
         get_model_fn("vgg_16", "TRAIN", 10)(tf.zeros([1, 32, 32, 3]))
 
 
-def test_network_whose_variables_depend_on_size_must_know_it(tf):
+def test_network_that_needs_its_size_must_have_it(tf):
     with pytest.raises(ValueError, match="takes pictures whose height and width are known"):
         get_model_fn("lenet", "TRAIN", 10)(tf.placeholder(tf.float32, [None, None, None, 1]))
 
@@ -123,7 +123,7 @@ def test_the_two_forms_of_resnext_compute_the_same(tf):
 
 
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
-def test_groups_of_channels_are_convolved_alike_with_and_without_kernel(tf, data_format):
+def test_channel_groups_match_with_and_without_kernel(tf, data_format):
     from moxing.tensorflow.nets import layers as grouped
     from moxing.tensorflow.nets.layers import BuildOptions
 
@@ -166,7 +166,7 @@ def test_half_precision_keeps_its_variables_in_float32(tf):
     assert all(each.dtype == tf.float32 for each in gradients)
 
 
-def test_half_precision_without_var_scope_has_half_precision_variables(tf):
+def test_half_precision_variables_without_var_scope(tf):
     network = get_model_fn("resnet_v1_20", "EVAL", 10)
 
     logits, _ = network(tf.cast(tf.ones([2, 32, 32, 3]), tf.float16))

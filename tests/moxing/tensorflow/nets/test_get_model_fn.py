@@ -69,7 +69,7 @@ def test_without_weight_decay_there_is_no_regularisation(tf):
 
 
 @pytest.mark.parametrize("resource", [True, False])
-def test_network_used_twice_shares_its_variables_and_is_regularised_once(tf, resource):
+def test_network_used_twice_is_regularised_once(tf, resource):
     network = get_model_fn(SMALL, "TRAIN", 10, weight_decay=1e-4)
 
     with tf.variable_scope("", use_resource=resource, reuse=tf.AUTO_REUSE):
@@ -84,7 +84,7 @@ def test_network_used_twice_shares_its_variables_and_is_regularised_once(tf, res
     assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 20
 
 
-def test_every_clone_and_mode_of_run_has_its_regularisation(tf):
+def test_every_clone_and_mode_is_regularised(tf):
     from moxing.tensorflow.executor.model import get_collection
     from moxing.tensorflow.executor.run_graph import RunGraph
 
@@ -165,7 +165,7 @@ def test_an_export_never_demands_a_size(tf, shape, size, built):
         assert session.run(logits, {images: fed}).shape == (1, 5)
 
 
-def test_pictures_to_predict_are_resized_where_size_is_given(tf):
+def test_pictures_to_predict_are_resized(tf):
     network = get_model_fn("resnet_v1_18", "PREDICT", 5, image_height=64, image_width=64)
 
     _, end_points = network(pictures(tf, 100))

@@ -45,7 +45,7 @@ def test_a_step_is_one_of_momentum(tf, steps, gradients, kinds, nesterov):
         np.testing.assert_allclose(found, steps(tf, expected, **each)(*gradients), rtol=1e-4)
 
 
-def test_lars_is_in_gradients_where_it_is_asked_for(tf, steps, gradients, kinds):
+def test_lars_is_in_gradients_on_request(tf, steps, gradients, kinds):
     from moxing.tensorflow.optimizer import get_optimizer_wrapper_fn
 
     for each in kinds:

@@ -34,7 +34,7 @@ def piecewise(strategy, num_samples=100, global_batch_size=10):
     )
 
 
-def test_item_holds_up_to_its_epoch_and_last_one_on(tf, rates):
+def test_item_is_valid_up_to_its_epoch(tf, rates):
     """The published script: 0.01 in epochs 0 to 10, 0.001 in 10 to 20."""
     found = rates(tf, piecewise("10:0.01,20:0.001"), [0, 99, 100, 199, 200, 10**9])
 
@@ -47,7 +47,7 @@ def test_an_epoch_has_its_last_partial_batch_too(tf, rates):
     assert found == [1.0, 2.0]
 
 
-def test_arrow_is_line_and_double_one_has_equal_factors(tf, rates):
+def test_arrow_is_linear_double_arrow_is_geometric(tf, rates):
     strategy = "2:0.1->0.5,4:0.5=>0.005,5:1->2"
 
     found = rates(tf, piecewise(strategy), [0, 5, 19, 20, 30, 39, 40, 45, 50, 51])
@@ -137,13 +137,13 @@ def test_way_down_of_cosine_is_steeper_than_line(tf, rates):
 
 
 @pytest.mark.parametrize("name", ["linear_cosine_decay", "polynomial_decay"])
-def test_rate_may_begin_at_its_height_and_may_drop(tf, rates, name):
+def test_rate_may_begin_high_and_drop(tf, rates, name):
     assert rates(tf, decay(name, warmup=0.0), [0]) == [6.0]
     tf.reset_default_graph()
     assert rates(tf, decay(name, 0.5, 0.5), [25, 50, 51]) == [3.5, 6.0, 1.0]
 
 
 @pytest.mark.parametrize(("warmup", "end"), [(-0.1, 0.5), (0.5, 0.4), (0.5, 1.1)])
-def test_shares_that_do_not_follow_each_other_are_reported(tf, warmup, end):
+def test_shares_with_gaps_are_reported(tf, warmup, end):
     with pytest.raises(ValueError, match=f"got {warmup} and {end}"):
         decay("polynomial_decay", warmup, end)(0)

@@ -35,7 +35,7 @@ def trained(tf, folder, optimizer_fn, batch_size, steps):
 
 
 @pytest.mark.parametrize("clones", [1, 2])
-def test_gradients_of_small_batches_train_as_one_large_batch(tf, tmp_path, command_line, clones):
+def test_gradients_of_small_batches_match_large_batch(tf, tmp_path, command_line, clones):
     """Manual 5.2: a larger batch on each node, with LARS and momentum inside."""
     import moxing.tensorflow as mox
 

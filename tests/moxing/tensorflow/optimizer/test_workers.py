@@ -144,7 +144,7 @@ def test_the_centre_is_what_is_saved(tf, workers):
             assert {v.device for v in tf.local_variables()} == {f"/job:worker/task:{worker.index}"}
 
 
-def test_lookup_is_no_longer_bound_to_place_of_servers(tf, workers):
+def test_lookup_is_not_bound_to_servers(tf, workers):
     both = workers(lambda: wrap("easgd", tf.train.GradientDescentOptimizer(RATE)), [0, 2, 0])
 
     for worker in both:
@@ -175,7 +175,7 @@ def test_elastic_workers_do_not_wait_for_each_other(tf, two_workers):
 
 
 @pytest.mark.parametrize("rows", [None, [0, 2, 0]], ids=["dense", "sparse"])
-def test_workers_apply_one_mean_of_what_they_added_up(tf, workers, gradients, dense, rows):
+def test_workers_apply_one_mean_of_their_sums(tf, workers, gradients, dense, rows):
     """Manual 5.2 with --sync_replicas=False and sync_on_apply=True."""
     both = workers(
         lambda: wrap("batch_gradients", tf.train.MomentumOptimizer(RATE, 0.9), num_batches=2), rows
@@ -196,7 +196,7 @@ def test_workers_apply_one_mean_of_what_they_added_up(tf, workers, gradients, de
     assert both[0].session.run(both[0].step) == 16
 
 
-def test_workers_apply_each_their_own_where_they_shall_not_wait(tf, workers, gradients):
+def test_asynchronous_workers_apply_their_own_gradients(tf, workers, gradients):
     both = workers(
         lambda: wrap(
             "batch_gradients",

@@ -29,7 +29,7 @@ def lars(gradient, w, ratio, decay, rows=None):
     return scale * (gradient + decay * w * touched)
 
 
-def test_gradients_of_eight_steps_are_one_step_with_their_mean(tf, steps, gradients, kinds):
+def test_gradients_of_eight_steps_are_averaged(tf, steps, gradients, kinds):
     """Manual 5.2: momentum, a period of eight."""
     for each in kinds:
         optimizer = wrap("batch_gradients", momentum(), num_batches=8, sync_on_apply=True)
@@ -105,7 +105,7 @@ def test_lars_follows_the_formula(tf, steps, gradients, dense, kinds):
         assert mine.count == 8
 
 
-def test_lars_leaves_gradient_as_it_is_where_norm_is_zero(tf):
+def test_lars_keeps_gradient_unchanged_where_norm_is_zero(tf):
     bias = tf.Variable(np.zeros(2, np.float32), use_resource=True)
     still = tf.Variable(np.ones(2, np.float32), use_resource=True)
     optimizer = wrap("lars", tf.train.GradientDescentOptimizer(1.0), weight_decay=0.5)
@@ -129,7 +129,7 @@ def test_lars_bears_small_gradients_of_float16(tf):
         np.testing.assert_allclose(session.run(w), 0.0, atol=1e-4)
 
 
-def test_three_layers_of_manual_are_one_lars_step_of_mean(tf, steps, gradients, dense, kinds):
+def test_three_layers_of_manual_match_one_step(tf, steps, gradients, dense, kinds):
     """Manual 5.2: momentum in lars in batch_gradients."""
     for each in kinds:
         optimizer = wrap("lars", momentum(3.0), ratio=0.001, weight_decay=0.0001)
@@ -189,9 +189,7 @@ WARNING = "Using OptimizerWrapper when sync_replicas is True may cause performan
 
 
 @pytest.mark.parametrize(("sync", "text"), [(True, [WARNING]), (False, [])])
-def test_several_workers_that_wait_for_each_other_are_warned_once(
-    tf, two_workers, caplog, sync, text
-):
+def test_waiting_workers_are_warned_once(tf, two_workers, caplog, sync, text):
     """Manual, pitfall 5-2-1."""
     two_workers(sync=sync)
     tf.logging.set_verbosity(tf.logging.WARN)

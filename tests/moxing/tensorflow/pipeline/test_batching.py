@@ -23,7 +23,7 @@ def test_clones_take_turns_in_order_of_data(tf, runs, size, clones):
     runs.same(input_fn, size, clones)
 
 
-def test_turn_is_kept_though_only_last_clone_is_asked(tf, runs):
+def test_turn_is_kept_with_last_clone_only(tf, runs):
     with tf.Graph().as_default():
         made = runs.batches(lambda: numbers(tf), batch_size=2, clones=3)
         with tf.Session() as session:
@@ -72,7 +72,7 @@ def test_an_unknown_shape_is_reported_with_its_place(tf, runs):
     ]
 
 
-def test_unknown_shape_in_dict_is_reported_with_its_key(tf, runs):
+def test_unknown_shape_is_reported_with_dict_key(tf, runs):
     with pytest.raises(
         ValueError, match=r"input 'image'\['left'\] of input_fn has shape \(\?, 3\)"
     ):
@@ -130,7 +130,7 @@ def test_batches_of_the_program_pass_as_they_are(tf, runs, clones):
     assert len(batches[-1][0]) == 1
 
 
-def test_without_size_nothing_is_batched_and_size_is_read_off(tf, runs):
+def test_size_is_inferred_without_batching(tf, runs):
     """The first of the manual's programs return batches and name no size."""
     with tf.Graph().as_default():
         data = tf.data.Dataset.range(10).batch(4)

@@ -86,7 +86,7 @@ def test_no_work_is_no_work(tf, runs):
     assert runs.transformations(lambda: row(tf), auto_batch=False) == []
 
 
-def test_only_what_draws_from_seed_is_done_one_by_one(tf, runs):
+def test_only_what_draws_from_seed_is_done_singly(tf, runs):
     def input_fn():
         x, *_ = row(tf)
         return tf.exp(x) + tf.random_uniform([4, 3], seed=1)
@@ -104,7 +104,7 @@ def test_after_drawing_the_rest_may_go_by_batches(tf, runs):
     assert runs.transformations(input_fn) == ["one by one", "batch", "in parallel"]
 
 
-def test_work_before_and_after_python_is_done_in_parallel(tf, runs):
+def test_work_around_python_runs_in_parallel(tf, runs):
     def input_fn():
         x, *_ = row(tf)
         y = tf.py_func(lambda value: value + 1, [tf.exp(x / 100)], tf.float32)
@@ -116,7 +116,7 @@ def test_work_before_and_after_python_is_done_in_parallel(tf, runs):
 
 
 @pytest.mark.unseeded
-def test_numbers_without_seed_are_drawn_for_batch_at_once(tf, runs):
+def test_numbers_without_seed_are_drawn_for_batch_together(tf, runs):
     def input_fn():
         x, *_ = row(tf)
         return x, tf.random_normal([3, 2], 5.0, 0.001), tf.random_uniform([], 0, 1000, tf.int32)

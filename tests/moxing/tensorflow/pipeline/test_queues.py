@@ -131,7 +131,7 @@ def test_variable_is_read_when_element_is_made(tf, runs):
     assert runs.ways(input_fn) == QUEUE
 
 
-def test_iterator_behind_queue_is_initialised_before_queue_is_filled(tf, runs):
+def test_iterator_behind_queue_is_initialised_first(tf, runs):
     def input_fn():
         scale = tf.get_variable("scale", initializer=2.0, trainable=False)
         x = tf.data.Dataset.range(8).make_initializable_iterator().get_next()
@@ -188,7 +188,7 @@ def threads(tf, runs, input_fn):
 
 
 @pytest.mark.unseeded
-def test_what_comes_in_no_order_is_taken_by_several_threads(tf, runs, monkeypatch):
+def test_unordered_data_is_read_by_several_threads(tf, runs, monkeypatch):
     from moxing.tensorflow.executor.pipeline import queue as pipeline_queue
 
     monkeypatch.setattr(pipeline_queue, "_THREADS", 3)

@@ -45,7 +45,7 @@ def test_an_iterator_made_of_a_structure(tf, runs):
     assert runs.ways(input_fn) == DATASET
 
 
-def test_several_iterators_go_side_by_side_until_shortest_ends(tf, runs):
+def test_several_iterators_end_with_the_shortest(tf, runs):
     def input_fn():
         images = tf.data.Dataset.range(13).make_one_shot_iterator().get_next()
         labels = tf.data.Dataset.range(100, 109).make_initializable_iterator().get_next()

@@ -88,7 +88,7 @@ def test_numbers_without_seed_differ_from_element_to_element(tf, runs):
     assert runs.ways(input_fn) == DATASET
 
 
-def test_one_number_without_seed_used_twice_is_one_number(tf, runs):
+def test_one_unseeded_number_is_drawn_once(tf, runs):
     """It is drawn before the ordered part, and used in it and after it."""
 
     def input_fn():
@@ -175,7 +175,7 @@ def test_numbers_drawn_in_one_branch_only(tf, runs, new):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_numbers_drawn_in_branch_that_is_always_or_never_taken(tf, runs, training):
+def test_numbers_are_drawn_in_constant_branches(tf, runs, training):
     def input_fn():
         x = tf.cast(numbers(tf), tf.float32)
         noise = tf.cond(tf.constant(training), lambda: tf.random_uniform([], seed=4), lambda: 0.5)
@@ -273,7 +273,7 @@ def test_texts(tf, runs):
     assert first[0][1] == "1字".encode()
 
 
-def test_tensor_may_be_returned_twice_and_another_not_at_all(tf, runs):
+def test_tensor_may_be_returned_twice_or_never(tf, runs):
     def input_fn():
         data = tf.data.Dataset.range(8).map(lambda x: (x, tf.range(x), tf.as_string(x)))
         x, _, text = data.make_one_shot_iterator().get_next()
@@ -315,7 +315,7 @@ def test_examples_with_words_of_any_number(tf, runs):
     assert runs.ways(input_fn) == DATASET
 
 
-def test_summary_of_elements_does_not_take_them_from_model(tf, runs):
+def test_summary_does_not_take_elements_from_model(tf, runs):
     with tf.Graph().as_default():
 
         def input_fn():

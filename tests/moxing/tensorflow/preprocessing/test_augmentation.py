@@ -20,7 +20,7 @@ def picture(height: int, width: int, depth: int = 3) -> np.ndarray:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_picture_gets_size_asked_for_and_keeps_its_scale(tf, family):
+def test_picture_gets_size_requested_and_keeps_its_scale(tf, family):
     images = [picture(300, 200), picture(40, 50), picture(20, 20)]
 
     for mode, image in itertools.product(MODES, images):
@@ -35,7 +35,7 @@ def test_picture_gets_size_asked_for_and_keeps_its_scale(tf, family):
         assert 10 < value.max() <= 255
 
 
-def test_every_name_has_augmentation_with_size_of_its_own(tf):
+def test_every_augmentation_has_its_own_size(tf):
     from moxing.tensorflow.nets import get_model_meta
 
     for name in NAMES:

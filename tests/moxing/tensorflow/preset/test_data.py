@@ -19,7 +19,7 @@ def find(tf, asked):
     return look
 
 
-def test_folder_that_is_not_split_is_split_class_by_class(find, pictures, tmp_path, caplog):
+def test_unsplit_folder_is_split_by_class(find, pictures, tmp_path, caplog):
     folder = pictures(tmp_path / "flowers", daisy=10, rose=20)
 
     found = find(folder)
@@ -92,7 +92,7 @@ def test_record_files_are_found_and_counted(find, records, tmp_path, caplog):
     assert (found.num_classes, found.labels) == (3, ("a", "b", "c"))
 
 
-def test_record_files_are_not_counted_where_numbers_are_given(find, records, tmp_path, caplog):
+def test_record_files_with_numbers_are_not_counted(find, records, tmp_path, caplog):
     """Manual, pitfall 3-4-1."""
     for split in ("train", "eval"):
         records(tmp_path / split / "a.tfrecord", [0, 1])
@@ -104,7 +104,7 @@ def test_record_files_are_not_counted_where_numbers_are_given(find, records, tmp
     assert not [line for line in caplog.messages if "extracting num_samples" in line]
 
 
-def test_record_files_of_one_folder_are_distinguished_by_their_names(find, records, tmp_path):
+def test_record_files_are_distinguished_by_name(find, records, tmp_path):
     records(tmp_path / "flowers_train_00000-of-00001.tfrecord", [0, 1, 1])
     records(tmp_path / "flowers_validation_00000-of-00001.tfrecord", [1])
 

@@ -97,7 +97,7 @@ def test_later_run_goes_on_and_exports_next_version(tf, train):
     assert (out / "2" / "saved_model.pb").exists()
 
 
-def test_network_that_normalises_batches_is_evaluated_well_after_few_steps(train, capfd):
+def test_batch_norm_evaluates_well_after_few_steps(train, capfd):
     """With the statistics it began with, an evaluation would be as good as chance."""
     for name, red in (("a", 0), ("b", 200)):
         for path in (train.folder / name).iterdir():

@@ -52,7 +52,7 @@ def test_bahdanau_adds_the_query_to_the_keys(tf, normalize):
     ]
 
 
-def test_monotonic_attention_is_same_in_parallel_and_step_by_step(tf):
+def test_monotonic_attention_is_same_in_parallel_and_stepwise(tf):
     import numpy as np
 
     p = np.random.RandomState(0).uniform(0.1, 0.9, [2, 6]).astype("float32")
@@ -167,7 +167,7 @@ def test_several_mechanisms_keep_several_alignments(tf):
     assert (history[-1] == first).all()
 
 
-def test_memory_that_is_not_tiled_for_its_beams_is_refused(tf):
+def test_untiled_memory_for_beams_is_refused(tf):
     cell = attentive(tf, sequence(tf, 2, 4, 3), None)
 
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="tile_batch"):

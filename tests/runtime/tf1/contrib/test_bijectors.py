@@ -50,7 +50,7 @@ VECTORS = {
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_bijector_of_vectors_is_inverted_and_knows_its_determinant(tf, name):
+def test_bijector_of_vectors_knows_inverse_and_determinant(tf, name):
     import numpy as np
 
     bijector = VECTORS[name](tf.contrib.distributions.bijectors)

@@ -30,7 +30,7 @@ def test_fused_cell_computes_what_basic_cell_does(tf):
     assert variable_names(tf)[:2] == ["lstm_fused_cell/kernel", "lstm_fused_cell/bias"]
 
 
-def test_reversed_fused_cell_is_backward_half_of_both_directions(tf):
+def test_reversed_fused_cell_is_backward_half(tf):
     import numpy as np
 
     x = sequence(tf, 2, 5, 6)
@@ -68,7 +68,7 @@ def test_reversed_fused_cell_is_backward_half_of_both_directions(tf):
         ),
     ],
 )
-def test_step_in_one_operation_equals_plain_cell_and_its_gradient(tf, block, plain, names):
+def test_fused_step_equals_plain_cell_and_gradient(tf, block, plain, names):
     import numpy as np
 
     x = sequence(tf, 2, 5, 6)

@@ -14,7 +14,7 @@ def table(tf, *rows):
     return tf.constant_initializer(np.array(rows, np.float32))
 
 
-def test_input_layer_has_its_columns_in_order_of_their_keys(tf):
+def test_input_layer_sorts_columns_by_key(tf):
     """The key begins with the class: buckets, embeddings, one-hot columns, then numbers."""
     layers = tf.contrib.layers
     age, words = layers.real_valued_column("age"), layers.sparse_column_with_keys("a", ["x", "y"])
@@ -94,7 +94,7 @@ def test_words_are_looked_up_in_a_file(tf, tmp_path):
     assert run(tf, tensors[column]).values.tolist() == [1, 2]
 
 
-def test_scattered_embedding_has_as_many_weights_as_asked_for(tf):
+def test_scattered_embedding_has_as_many_weights_as_requested(tf):
     layers = tf.contrib.layers
     column = layers.scattered_embedding_column("w", size=8, dimension=3, hash_key=7)
     words = tf.SparseTensor([[0, 0], [1, 0], [1, 1]], ["a", "a", "b"], [2, 2])
@@ -126,7 +126,7 @@ def test_weights_of_all_columns_can_be_one_variable(tf):
         assert session.run(logits).tolist() == [[121], [112]]
 
 
-def test_wide_column_of_several_numbers_has_buckets_for_each(tf):
+def test_wide_column_of_numbers_has_buckets_for_each(tf):
     layers = tf.contrib.layers
     column = layers.bucketized_column(layers.real_valued_column("x", dimension=2), [0.0])
 

@@ -43,7 +43,7 @@ def test_a_partitioned_variable_gets_its_parts(tf, tmp_path):
         assert [session.run(part).ravel().tolist() for part in parts] == [[1, 2], [3, 4]]
 
 
-def test_variable_that_is_not_saved_is_reported_or_skipped(tf, tmp_path):
+def test_unsaved_variable_is_reported_or_skipped(tf, tmp_path):
     path = saved(tf, tmp_path, w=[1.0])
     other, wrong = tf.get_variable("other", [1]), tf.get_variable("w", [2])
     assign_from_checkpoint = tf.contrib.framework.assign_from_checkpoint
@@ -70,7 +70,7 @@ def test_variables_are_found_by_scope_and_name(tf):
     assert framework.get_variable_full_name(first) == "a/weights"
 
 
-def test_shape_is_checked_now_or_when_it_is_known(tf):
+def test_shape_is_checked_when_it_is_known(tf):
     with_shape = tf.contrib.framework.with_shape
     known, later = tf.zeros([2, 3]), tf.placeholder(tf.float32)
 

@@ -61,7 +61,7 @@ def test_replaced_tensor_changes_copy_and_not_original(tf, chain):
     assert tf.gradients(other, c)[0] is not None
 
 
-def test_targets_that_do_not_depend_on_it_are_refused(tf, chain):
+def test_independent_targets_are_refused(tf, chain):
     a, _, _, _, d = chain(tf)
 
     with pytest.raises(ValueError, match="not connected"):

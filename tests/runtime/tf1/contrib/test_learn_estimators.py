@@ -113,7 +113,7 @@ def test_example_weights_change_the_loss(tf):
     assert result["loss"] == pytest.approx(np.log(2), rel=0.2)  # not the double of it
 
 
-def test_model_fn_returns_model_fn_ops_with_metrics_and_head(tf):
+def test_model_fn_returns_ops_with_metrics_and_head(tf):
     from tensorflow.contrib import learn
 
     x, y = rows()

@@ -66,7 +66,7 @@ def test_any_optimizer_is_extended_by_weight_decay(tf):
     np.testing.assert_allclose(first, np.array(START) * 0.9 - GRADIENTS[0], rtol=1e-6)
 
 
-def test_rows_that_batch_does_not_touch_do_not_decay(tf):
+def test_rows_outside_of_batch_do_not_decay(tf):
     table = tf.Variable(tf.ones([3, 2]))
     loss = 0.0 * tf.reduce_sum(tf.nn.embedding_lookup(table, [1, 1]))
     train = tf.contrib.opt.AdamWOptimizer(0.5, learning_rate=0.1).minimize(loss)
@@ -225,7 +225,7 @@ def test_task_without_gradients_leaves_moments_of_another(tf):
         assert session.run([var, momentum]) == [pytest.approx([0.8]), [2.0]]
 
 
-def test_gradients_are_clipped_together_even_when_all_are_zero(tf):
+def test_gradients_are_clipped_even_when_zero(tf):
     clip = tf.contrib.opt.clip_gradients_by_global_norm
     (a, _), (b, _) = clip([(tf.constant([3.0]), 1), (tf.constant([4.0]), 2)], 1.0)
     ((zero, _),) = clip([(tf.constant([0.0]), 1)])

@@ -163,7 +163,7 @@ def test_nothing_is_written_while_nothing_records(tf, tmp_path):
     assert not [event for event in tf.train.summary_iterator(path) if event.summary.value]
 
 
-def test_keras_is_found_by_each_of_its_old_paths(tf):
+def test_keras_is_found_by_its_old_paths(tf):
     from tensorflow.contrib.keras.api.keras.models import Sequential
     from tensorflow.contrib.keras.python.keras.layers import Dense
 

@@ -113,7 +113,7 @@ def test_an_unknown_mix_is_estimated(tf):
     assert 120 < ones < 280
 
 
-def test_class_that_is_not_there_cannot_be_asked_for(tf):
+def test_missing_class_cannot_be_asked_for(tf):
     label = tf.train.range_input_producer(2, shuffle=False).dequeue()
     _, labels = tf.contrib.training.stratified_sample(
         [label], label, [0.5, 0.5], batch_size=1, init_probs=[1.0, 0.0]

@@ -127,7 +127,7 @@ def test_wide_beam_finds_best_of_all_sequences(tf, penalty):
         assert [tuple(ids[row, :, beam]) for beam in range(5)] == [w for _, w in ranked[:5]]
 
 
-def test_tree_of_beams_is_followed_back_from_each_length(tf):
+def test_tree_of_beams_is_followed_back(tf):
     """Two steps chose beams in another order; the second batch has one step only."""
     steps = [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [6, 5, 4]], [[1, 9, 2], [0, 0, 0]]]
     parents = [[[0, 0, 0], [0, 0, 0]], [[0, 1, 1], [2, 1, 0]], [[2, 1, 2], [0, 0, 0]]]
@@ -256,7 +256,7 @@ def test_loss_can_be_summed_over_counted_steps(tf):
     assert got == pytest.approx((losses * w).sum() / 4, rel=1e-5)
 
 
-def test_what_left_early_is_refused_with_what_replaced_it(tf):
+def test_removed_names_are_refused_with_replacement(tf):
     with pytest.raises(AttributeError, match="BasicDecoder with a helper"):
         _ = tf.contrib.seq2seq.dynamic_rnn_decoder
 

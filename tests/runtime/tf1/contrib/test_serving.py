@@ -158,7 +158,7 @@ def keras_model(tf):
     return tf.keras.Model(first, layers.Dense(2, name="score")(hidden))
 
 
-def test_keras_model_is_exported_for_inference_and_goes_on_training(tf, tmp_path):
+def test_exported_keras_model_can_be_trained_further(tf, tmp_path):
     import numpy as np
 
     model = keras_model(tf)
@@ -172,7 +172,7 @@ def test_keras_model_is_exported_for_inference_and_goes_on_training(tf, tmp_path
     assert len(model.fit(x, np.zeros([4, 2]), verbose=0).history["loss"]) == 1
 
 
-def test_before_1_14_export_had_folder_named_by_time(tf, tmp_path, monkeypatch):
+def test_export_before_1_14_is_named_by_time(tf, tmp_path, monkeypatch):
     monkeypatch.setenv("DANLU_TENSORFLOW", "1.12.0")
 
     folder = tf.contrib.saved_model.save_keras_model(keras_model(tf), str(tmp_path))

@@ -225,7 +225,7 @@ def test_everything_can_be_imported_at_once(tf):
     assert names["learning"].train is tf.contrib.slim.learning.train
 
 
-def test_module_named_as_its_function_does_not_hide_it(tf):
+def test_module_named_like_its_function_is_visible(tf):
     from tensorflow.contrib.framework.python.ops.arg_scope import add_arg_scope  # noqa: I001
     from tensorflow.contrib.framework.python.ops import arg_scope
 

@@ -5,7 +5,7 @@ import pytest
 from sequences import variable_names
 
 
-def test_attentive_translator_learns_to_reverse_and_searches_with_beams(tf):
+def test_attentive_translator_learns_to_reverse(tf):
     """Train with teacher forcing, decode greedily and with beams in the same graph."""
     import numpy as np
 

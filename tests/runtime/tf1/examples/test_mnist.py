@@ -37,7 +37,7 @@ def test_four_files_give_three_sets(tf, folder):
     assert mnist.test.images[5, 0] == pytest.approx(5 / 255)
 
 
-def test_pixels_stay_bytes_and_images_stay_square_on_request(tf, folder):
+def test_pixels_stay_bytes_and_images_square_on_request(tf, folder):
     from tensorflow.examples.tutorials.mnist import input_data
 
     mnist = input_data.read_data_sets(
