@@ -20,7 +20,11 @@ from danlu_runtime.start.own_code import is_library
 Place = Callable[[str, int], str]
 
 _NODES = "\n\t [[{{node "
+_TAGGED = "\n\t [[node "
 _GRAPH = "Graph execution error:"
+_ORIGIN = "\n\nOriginal stack trace for "
+_ELSEWHERE = "\n...which was originally created as op "
+_CAUSE = "Original error:\n\n"
 _RESTORE = "Restoring from checkpoint failed"
 _AUTOGRAPH = "in user code:"
 _FIRST_MADE = re.compile(r"(?<!\s)\s*Originally defined at:\s*\n")
@@ -29,7 +33,9 @@ _NODE = re.compile(
     r"Detected at node '?(?P<node>[^'\n]{1,1000}?)'? defined at \(most recent call last\):\n"
     r"(?P<stack>(?:\s*File \"[^\n]*\n)*)(?:Node: '[^\n]*\n)?"
 )
-_SEVERAL = re.compile(r"\b\d+ root error\(s\) found\.\n\s*\(0\)\s+(?:[A-Z_]+: +)?")
+_SEVERAL = re.compile(
+    r"\b\d+ root error\(s\) found\.\n\s*\(0\)\s+(?:(?:[A-Z_]+|[A-Z][a-z]+(?: [a-z]+)*): +)?"
+)
 _EAGER = re.compile(r"^\{\{function_node [^}]*\}\} | \[Op:\w+\](?: name: \S*)?\s*$")
 # The position of a user function in a tf.data pipeline is of no use to the user.
 _PIPELINE = re.compile(
@@ -42,13 +48,19 @@ def brief(text: str, place: Place, variable: str = "") -> str:
     """Return the message in one line; ``variable`` is what the failed node assigns, if known.
 
     An error of a running graph has the whole stack of each node. Only the first line, the node and
-    the user's line that created it are kept. The patterns match TensorFlow 2.21 and tf-keras 2.21.
+    the user's line that created it are kept. The patterns match TensorFlow 2.21 and tf-keras 2.21,
+    and the messages of TensorFlow 1.15, which scripts of the first generation get.
     Other text is returned unchanged.
     """
     before, of_graph, rest = text.partition(_GRAPH)
     if of_graph:
         restored = f"{_RESTORE}: " if before.startswith(_RESTORE) else ""
         return restored + _of_graph(rest, place, variable)
+    if _ORIGIN in text or _TAGGED in text:
+        before, restored_from, rest = text.partition(_CAUSE)
+        if restored_from and before.startswith(_RESTORE):
+            return f"{_RESTORE}: " + _of_session(rest, place, variable)
+        return _of_session(text, place, variable)
     if text.startswith(_AUTOGRAPH) and (raised := list(_RAISED.finditer(text))):
         return raised[-1]["message"] + _made("; at", text, place)
     message, *stack = _FIRST_MADE.split(text, maxsplit=1)
@@ -59,13 +71,24 @@ def brief(text: str, place: Place, variable: str = "") -> str:
 
 def _of_graph(text: str, place: Place, variable: str) -> str:
     node = _NODE.search(text)
-    message = _SEVERAL.sub("", _NODE.sub("", text).strip())
-    line = _PIPELINE.sub("", _EAGER.sub("", message.partition("\n")[0].strip()))
-    if variable:
-        line += f"; variable '{variable}'"
+    line = _first_line(_NODE.sub("", text), variable)
     if node is None:
         return line
     return line + _made(f"; node '{node['node']}' is made at", node["stack"], place)
+
+
+def _of_session(text: str, place: Place, variable: str) -> str:
+    """Return the message of an error with the stack of one node after it."""
+    message, _, origin = text.partition(_ORIGIN)
+    node, _, stack = origin.partition(":\n")
+    stack = stack.partition(_ELSEWHERE)[0]
+    return _first_line(message, variable) + _made(f"; node {node} is made at", stack, place)
+
+
+def _first_line(text: str, variable: str) -> str:
+    message = _SEVERAL.sub("", text.strip())
+    line = _PIPELINE.sub("", _EAGER.sub("", message.partition("\n")[0].strip()))
+    return f"{line}; variable '{variable}'" if variable else line
 
 
 def _made(what: str, stack: str, place: Place, innermost: int = -1) -> str:

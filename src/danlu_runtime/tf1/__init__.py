@@ -2,6 +2,7 @@
 
 ``facade``, ``modules``: the module a script gets; public and private paths below it.
 ``removed_api``, ``before_1_0``: names that TensorFlow 2 moved; names from before 1.0.
+``behaviour``: what 1.15 computed or reported in another way.
 ``session``, ``cluster``: sessions without a GPU, checkpoint on SIGTERM; workers of a cluster.
 ``flags``: ``tf.flags``. ``estimator``: ``tf.estimator``. ``tf_slim_import``: a faster import.
 ``contrib``, ``examples``: ``tf.contrib`` and ``tensorflow.examples``, with the paths of 1.15.
@@ -21,10 +22,10 @@ def enter(real: ModuleType) -> ModuleType:
     from danlu_runtime import steps
     from danlu_runtime.start.activate import version_seen
     from danlu_runtime.tf1 import before_1_0 as before_one
+    from danlu_runtime.tf1 import behaviour, flags, session
     from danlu_runtime.tf1 import cluster as cluster_files
     from danlu_runtime.tf1 import cluster as sync_replicas
     from danlu_runtime.tf1 import cluster as workers
-    from danlu_runtime.tf1 import flags, session
     from danlu_runtime.tf1 import removed_api as keras
     from danlu_runtime.tf1 import removed_api as restored
     from danlu_runtime.tf1 import removed_api as restored_rnn
@@ -35,6 +36,7 @@ def enter(real: ModuleType) -> ModuleType:
     numpy.set_printoptions(legacy="1.25")  # numpy 2 prints np.float32(0.5) inside lists
     real.compat.v1.disable_v2_behavior()
     restored.restore()
+    behaviour.restore()
     restored_rnn.restore_rnn()
     before_one.accept()
     flags.tolerate()

@@ -3,7 +3,8 @@
 Undefined flags are ignored, because the platform passes its own. A flag that is defined a second
 time is replaced: absl defines ``log_dir`` and ``v``, and a script that imports itself defines all
 its flags twice. ``FLAGS.__flags`` and ``FLAGS._parse_flags`` exist. A flag defined after parsing
-gets its value from the command line.
+gets its value from the command line. As in TensorFlow before 1.5, an assignment to ``FLAGS.new``
+defines a flag, and a default may be a number of NumPy. A float flag kept an int default there.
 
 Written for absl-py 2 and TensorFlow 2.21, which parses strictly on first use.
 """
@@ -14,13 +15,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from danlu_runtime.reports import arguments
+from danlu_runtime.start.activate import version_seen
 
+_ABSL_SINCE = (1, 5)  # the first TensorFlow whose flags were those of absl
 _PARSED = "__danlu_parsed"  # key in the __dict__ of FlagValues: the arguments parsed last
 
 
 def tolerate() -> None:
     _remember_arguments()
     _allow_redefinition()
+    _accept_defaults()
     _parse_known_flags_only()
 
 
@@ -77,7 +81,28 @@ def _parse_late(values: Any, flag: Any) -> None:
     scratch(list(values.__dict__[_PARSED]), known_only=True)
 
 
+def _accept_defaults() -> None:
+    from absl.flags import Flag, FloatParser
+
+    parse = Flag._parse_from_default
+    keeps_int = _version() < _ABSL_SINCE
+
+    def parse_default(self: Any, value: Any) -> Any:
+        if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+            value = value.item()
+        if keeps_int and isinstance(self.parser, FloatParser) and type(value) is int:
+            return value
+        return parse(self, value)
+
+    Flag._parse_from_default = parse_default
+
+
+def _version() -> tuple[int, ...]:
+    return tuple(int(part) for part in version_seen().split(".")[:2] if part.isdigit())
+
+
 def _parse_known_flags_only() -> None:
+    from absl.flags import ArgumentParser, Flag
     from tensorflow.python.platform import flags
 
     wrapper = flags._FlagValuesWrapper
@@ -97,8 +122,15 @@ def _parse_known_flags_only() -> None:
         _parse_once(values)
         return values.__getattr__(name)
 
+    def set_flag(self: Any, name: str, value: Any) -> None:
+        values = self.__dict__["__wrapped"]
+        if name not in values:
+            values[name] = Flag(ArgumentParser(), None, name, None, "set by the script")
+        setattr(values, name, value)
+
     wrapper.__getattribute__ = get
     wrapper.__getattr__ = get_flag
+    wrapper.__setattr__ = set_flag
 
 
 def _parse_once(values: Any) -> None:

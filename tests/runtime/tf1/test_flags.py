@@ -129,3 +129,34 @@ def test_misspelt_flag_is_reported_once_after_parsing(tf, monkeypatch, capfd):
         "[danlu] tf.flags ignores --unlike: no parameter of this name is defined so far. "
         "Parameters of the script: log_dir, max_steps, num_gpu.",
     ]
+
+
+def test_an_assignment_defines_flag(tf, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["train.py"])
+    flags = define(tf)
+    flags.words = 5
+    flags.max_steps = 3
+
+    assert (flags.words, flags.max_steps, flags.__flags["words"].value) == (5, 3, 5)
+
+
+def test_default_may_be_number_of_numpy(tf, monkeypatch):
+    import numpy as np
+
+    monkeypatch.setattr(sys, "argv", ["train.py"])
+    tf.flags.DEFINE_integer("n", np.power(2, 7), "")
+    tf.flags.DEFINE_float("rate", np.float32(0.5), "")
+
+    assert (tf.flags.FLAGS.n, tf.flags.FLAGS.rate) == (128, 0.5)
+
+
+@pytest.mark.parametrize(("version", "kind"), [("1.4", int), ("1.5", float), ("1.15.5", float)])
+def test_float_flag_keeps_int_before_absl(tf, monkeypatch, version, kind):
+    from danlu_runtime.tf1 import flags
+
+    monkeypatch.setenv("DANLU_TENSORFLOW", version)
+    monkeypatch.setattr(sys, "argv", ["train.py"])
+    flags._accept_defaults()
+    tf.flags.DEFINE_float("size", 20, "")
+
+    assert type(tf.flags.FLAGS.size) is kind

@@ -340,5 +340,5 @@ def test_an_error_names_the_line_of_the_program(tf, runs):
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         runs.taken(input_fn)
 
-    defined = str(caught.value).partition("Detected at node 'DecodeJpeg' defined at")[2]
-    assert __file__ in defined.partition("Node:")[0]
+    defined = str(caught.value).partition("[[node DecodeJpeg (defined at ")[2]
+    assert defined.startswith(f"{__file__}:")

@@ -262,3 +262,18 @@ def test_params_need_a_place_in_the_model_fn(tf):
 
     with pytest.raises(ValueError, match="does not have a params argument"):
         learn.Estimator(lambda features, labels: None, params={"rate": 1})
+
+
+def test_predictions_of_constants_end_after_one_batch(tf):
+    from tensorflow.contrib import layers, learn
+
+    x, y = rows()
+
+    def input_fn():
+        return {"x": tf.constant(x[:8])}, tf.constant(y[:8])
+
+    columns = [layers.real_valued_column("x", dimension=4)]
+    classifier = learn.LinearClassifier(columns).fit(input_fn=input_fn, steps=1)
+
+    assert len(list(classifier.predict_classes(input_fn=input_fn))) == 8
+    assert classifier.predict_proba(input_fn=input_fn, as_iterable=False).shape == (8, 2)

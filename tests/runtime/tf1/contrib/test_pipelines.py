@@ -171,3 +171,12 @@ def test_keras_is_found_by_its_old_paths(tf):
     assert tf.contrib.keras.layers.Dense is Dense
     with pytest.raises(AttributeError, match="scikeras"):
         _ = tf.contrib.keras.wrappers
+
+
+def test_results_of_methods_have_iterators(tf):
+    rows = tf.contrib.data.Dataset.range(4)
+    windows = rows.group_by_window(lambda n: n % 2, lambda _, window: window.batch(2), 2)
+    counted = rows.enumerate().map(lambda at, n: at + n)
+
+    assert every_row(tf, windows) == [[0, 2], [1, 3]]
+    assert every_row(tf, counted.take_while(lambda n: n < 3)) == [0, 2]

@@ -123,11 +123,15 @@ class BaseEstimator(Evaluable, Trainable):
         as_iterable: bool = True,
         iterate_batches: bool = False,
     ) -> Any:
-        """Return an iterator over the predictions of each example, or all of them as arrays."""
+        """Return an iterator over the predictions of each example, or all of them as arrays.
+
+        Without a queue an `input_fn` gives one batch, as in TensorFlow 1.15.
+        """
         source = _input_fn(x, None, input_fn, batch_size, shuffle=False, epochs=1)
         predictions = self._loop.predict(
             source,
             predict_keys=outputs,
+            hooks=[_EndOfConstants()] if x is None else None,
             yield_single_examples=not iterate_batches,
         )
         return predictions if as_iterable else _together(predictions, iterate_batches)
@@ -159,6 +163,14 @@ class BaseEstimator(Evaluable, Trainable):
             extra = metric_ops(self._metrics, features, labels, ops.predictions)
             ops = ops._replace(eval_metric_ops={**(ops.eval_metric_ops or {}), **extra})
         return ops.estimator_spec()
+
+
+class _EndOfConstants(tf.train.SessionRunHook):
+    """Ends after the first batch where no queue runner would end the input."""
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        if not run_context.session.graph.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
+            run_context.request_stop()
 
 
 class Estimator(BaseEstimator):

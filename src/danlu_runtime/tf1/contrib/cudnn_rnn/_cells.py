@@ -1,8 +1,4 @@
-"""tf.contrib.cudnn_rnn: cells for models that were trained with cuDNN.
-
-The layers themselves (``CudnnLSTM`` and its like) keep their weights in the form of one GPU library
-and are gone; the cells below have the variables their checkpoints were converted to.
-"""
+"""Cells with the variables and the arithmetic of cuDNN."""
 
 from typing import Any
 
@@ -10,23 +6,6 @@ import tensorflow.compat.v1 as tf
 from tf_keras.src.layers.rnn.legacy_cells import LayerRNNCell
 
 from danlu_runtime.tf1.contrib.rnn.lstm_ops import LSTMBlockCell
-
-_LSTM = "removed.cudnn_lstm"
-_GRU = "removed.cudnn_gru"
-_RNN = "removed.cudnn_rnn"
-GONE = {
-    "CudnnGRU": _GRU,
-    "CudnnGRUSaveable": _GRU,
-    "CudnnLSTM": _LSTM,
-    "CudnnLSTMSaveable": _LSTM,
-    "CudnnParamsFormatConverterLSTM": _LSTM,
-    "CudnnRNNRelu": _RNN,
-    "CudnnRNNReluSaveable": _RNN,
-    "CudnnRNNTanh": _RNN,
-    "CudnnRNNTanhSaveable": _RNN,
-}
-
-__all__ = ["CudnnCompatibleGRUCell", "CudnnCompatibleLSTMCell"]
 
 
 class CudnnCompatibleLSTMCell(LSTMBlockCell):
