@@ -251,6 +251,18 @@ TRIALS: Mapping[str, Trial] = {
     "nodes_wait": Trial(
         NODES.replace("INDEX", '"0", 0.2'), "Use job_name, task_index", TWO_NODES
     ).then(script=NODES.replace("INDEX", 'flags["task_index"], 60')),
+    "url_folder": Trial(
+        "import os\nos.makedirs('{store}-x')\nopen('{store}-x/m', 'w').write('1')\n",
+        "Write with `tf.gfile`",
+        ("--dialect", "dls"),
+    ).then(script="import moxing as mox\nmox.file.write('{store}-x/m', '1')\n"),
+    "url_folder.option": Trial(
+        CHANNELS
+        + "os.makedirs(args.train_url, exist_ok=True)\n"
+        + "open(os.path.join(args.train_url, 'm'), 'w').write('1')\n",
+        "Run it with `--urls none`",
+        ("--dialect", "dls", "--train-url", "{store}-out", "--urls", "all"),
+    ).then(options=("--dialect", "dls", "--train-url", "{store}-out", "--urls", "none")),
     "nothing_written": Trial(
         CHANNELS + "open('/cache/m', 'w').close()\n",
         "so train_url is empty",

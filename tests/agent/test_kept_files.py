@@ -142,6 +142,7 @@ def test_files_in_folder_named_like_url_are_reported(bench, writes):
     bench.run(files)
 
     assert kept(files) == {"s3:/bucket/log/model.h5": "a model"}
+    assert files.outcome().kept.urls == ("s3://bucket/log/model.h5",)
     log = bench.log(files)
     assert "s3://bucket/log/model.h5: not in the store, because `open` and `os` take" in log
     assert ("--urls none" in log) == bool(writes)

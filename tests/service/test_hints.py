@@ -676,6 +676,15 @@ def test_a_job_that_did_well_and_wrote_nothing(stage):
     assert "2 files in its working directory are kept" in two.card.en
 
 
+def test_a_folder_named_as_a_url(stage):
+    stage.asks(**OUT)
+    cause = stage.ends(Reason.DONE, kept=Kept(1, 5, 1, 0.0, ("s3://elsewhere/model.h5",)))
+
+    assert (cause.code, card(cause)) == ("done", "url_folder")
+    assert cause.card.en.startswith("s3://elsewhere/model.h5: not in the store")
+    assert "--urls" not in cause.card.en
+
+
 def test_script_message_controls_no_terminal(stage):
     cause = stage.run("open('s3://b/\\x1b[2J\\x07' + 'x' * 3000)")
 

@@ -84,7 +84,7 @@ def _keep_files(
     found: Found = {}
     for root in roots:
         found |= _written(root, workspace)
-    _report_url_folders(found, workspace, job_log)
+    urls = _report_url_folders(found, workspace, job_log)
     found |= _beside_outputs(workspace, job_log)
     chosen = _chosen(found, stored)
     if not chosen:
@@ -99,20 +99,20 @@ def _keep_files(
             _with_reserve(workspace, partial(_move, found[file.path][0], target / file.path))
     else:
         listed = _upload(files, settings, workspace.task.job_id, listed, found)
-    return Kept(len(listed.files), listed.size, listed.models, listed.until)
+    return Kept(len(listed.files), listed.size, listed.models, listed.until, urls)
 
 
 _URL_FOLDER = re.compile(r"(?:code/)?((?:obs|s3|ks3|cos):)/+(.+)", re.DOTALL)
 
 
-def _report_url_folders(found: Found, workspace: Workspace, job_log: JobLog) -> None:
-    """Log the files in a local folder such as ``s3:``.
+def _report_url_folders(found: Found, workspace: Workspace, job_log: JobLog) -> tuple[str, ...]:
+    """Log the files in a local folder such as ``s3:``, and return the first URLs.
 
     ``os.makedirs`` and ``open`` create one for a URL, and the store does not get the files.
     """
     matches = {path: match for path in sorted(found) if (match := _URL_FOLDER.fullmatch(path))}
     if not matches:
-        return
+        return ()
     urls = [f"{match[1]}//{match[2]}" for match in matches.values()]
     names = ", ".join(urls[:_NAMED])
     if len(urls) > _NAMED:
@@ -121,6 +121,7 @@ def _report_url_folders(found: Found, workspace: Workspace, job_log: JobLog) -> 
     job_log.write_line(
         get_message("log.url_folder_urls" if given else "log.url_folder", urls=names)
     )
+    return tuple(urls[:_NAMED])
 
 
 def _beside_outputs(workspace: Workspace, job_log: JobLog) -> Found:

@@ -121,12 +121,14 @@ class Kept:
     """How many files of the working directory were kept, and until when.
 
     ``models`` of them are the only copy of a model. These are kept until the job is removed.
+    ``urls``: the first of those that the script wrote to a local folder with the name of a URL.
     """
 
     files: int
     size: int
     models: int
     until: float  # Unix time
+    urls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

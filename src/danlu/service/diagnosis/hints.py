@@ -103,6 +103,7 @@ CARDS: Mapping[str, Match] = {
     "exit_247": card_ends.exit_247,
     "proxy_between_nodes": card_ends.proxy_between_nodes,
     "nodes_wait": card_ends.nodes_wait,
+    "url_folder": card_paths.url_folder,
     "nothing_written": card_ends.nothing_written,
 }
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from danlu.dialects.options import input_option, option_of, output_option
 from danlu.job.spec import is_first
 from danlu.job.state import JobState, Reason
-from danlu.service.diagnosis.hint_context import HintContext, Values, below
+from danlu.service.diagnosis.hint_context import HintContext, Values, below, listed
 
 _TENSORFLOWS = ("NotFoundError", "UnimplementedError")
 _NOT_THERE = ("FileNotFoundError", "NotADirectoryError", "OSError", *_TENSORFLOWS)
@@ -179,6 +179,21 @@ def _folders(case: HintContext) -> list[str]:
 def _code(case: HintContext) -> list[str]:
     spec = case.job.spec
     return [spec.options.get("code_origin", spec.code)]
+
+
+def url_folder(case: HintContext) -> Values | None:
+    """Match a job that succeeded, and wrote files to a local folder with the name of a URL."""
+    if case.job.state is not JobState.SUCCEEDED:
+        return None
+    kept = [task.outcome.kept for task in case.job.tasks if task.outcome and task.outcome.kept]
+    urls = [url for each in kept for url in each.urls]
+    if not urls:
+        return None
+    writes = {uri for task in case.job.plan for uri in task.command.writes}
+    option = option_of(case.job.spec.dialect, "urls")
+    given = bool(option) and any(url.startswith(uri) for url in urls for uri in writes)
+    values = {"urls": listed(urls), "job": case.job.name, "gfile": _gfile(case)}
+    return {**values, "option": option, "variant": "option"} if given else values
 
 
 def path_empty(case: HintContext) -> Values | None:
