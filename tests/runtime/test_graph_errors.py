@@ -54,14 +54,9 @@ def place(file, line):
     return f"{file.removeprefix('/code/')}:{line}" if file.startswith("/code/") else ""
 
 
-<<<<<<< HEAD
-def test_first_of_several_errors_has_users_line():
-    assert brief(SEVERAL, place) == (
-=======
 @pytest.mark.parametrize("text", [SEVERAL, IN_TENSORFLOW_1])
-def test_of_several_errors_first_is_reported_with_users_innermost_line(text):
+def test_first_of_several_errors_has_users_line(text):
     assert brief(text, place) == (
->>>>>>> bd6f11e (tf1: give cuDNN layers, flags, errors and data sets their behaviour of 1.15)
         "Matrix size-incompatible: In[0]: [2,2], In[1]: [3,2]; "
         "node 'layer/MatMul' is made at model.py:9"
     )
