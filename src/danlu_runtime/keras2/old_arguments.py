@@ -25,7 +25,7 @@ def accept() -> None:
     if _done:
         return
     _done.append(True)
-    from danlu_runtime.keras2 import data_files, keras1_arguments, training_calls
+    from danlu_runtime.keras2 import data_files, keras1_arguments, tensorflow_1, training_calls
     from danlu_runtime.keras2 import paths as old_defaults
 
     keras1_arguments.accept()
@@ -37,6 +37,7 @@ def accept() -> None:
     run_cudnn_without_gpu()
     run_channels_first_without_gpu()
     data_files.serve()
+    tensorflow_1.restore()
 
 
 _SHORT, _LONG = "acc", "accuracy"
