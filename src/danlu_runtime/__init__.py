@@ -7,5 +7,6 @@
 ``steps``, ``fused``: count and limit training steps; run several steps in one call.
 ``tffs``: paths of object stores in TensorFlow. ``warm``: the warm process. ``check``: danlu check.
 ``modelmaker``, ``cluster``: drive ModelMaker functions; the parameter server.
+``verify``: the programs of ``danlu verify``, which also run under Python 3.7.
 ``checkpoint_validation``, ``gpus``: skip incomplete checkpoints; GPUs of the task.
 """

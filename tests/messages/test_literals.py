@@ -56,6 +56,7 @@ SENTENCES = {
     "danlu/cli/commands/demo.py": "a pattern of metrics in logs",
     "danlu/cli/commands/machine.py": "lines for the shell",
     "danlu/cli/demo": "scripts of users",
+    "danlu/cli/verify": "programs, given to Python",
     "danlu/dialects/dls.py": "a program, given to Python",
     "danlu/executors/agents.py": "a reason in the log of the server",
     "danlu/job/package_names.py": "names of packages",

@@ -5,5 +5,6 @@
 ``commands``: the commands. ``demo``: the scripts that ``danlu demo`` runs.
 ``request``, ``code``, ``submit``: build a request, read and send code, submit a job.
 ``follow``, ``show``, ``text``: print a running job, a view of a job, columns and bars.
+``verify``: the parts of ``danlu verify``.
 ``objects``, ``doctor``, ``setting_text``: for ``danlu store``, ``doctor`` and ``settings``.
 """

@@ -29,6 +29,7 @@ COMMANDS = {
     "submit": "danlu.cli.commands.submit:submit_command",
     "check": "danlu.cli.commands.check:check_command",
     "python": "danlu.cli.commands.python:python_command",
+    "verify": "danlu.cli.commands.verify:verify_command",
     "ls": "danlu.cli.commands.jobs:ls_command",
     "show": "danlu.cli.commands.jobs:show_command",
     "logs": "danlu.cli.commands.jobs:logs_command",

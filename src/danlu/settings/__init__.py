@@ -201,6 +201,8 @@ class Settings:
     # Seconds for which a failing output store is retried
     store_timeout: float = _setting(600.0, read.number)
     flavors: Mapping[str, Flavor] = _setting(FLAVORS, _flavors)
+    # Python 3.7, or one with TensorFlow 1.15, for `danlu verify`; empty: searched on this machine
+    reference: str = _setting("", read.text, "expects.path")
     # Where tasks run: 'local' (this machine) or 'ray' (a cluster)
     executor: str = _setting("local", read.one_of("local", "ray"), "expects.executor")
     # HOST:PORT of the head; empty: the one of `danlu up --ray`

@@ -20,7 +20,7 @@ from danlu.messages import VARIABLE, get_message, language
 from danlu.usercode import tensorflow_version as versions
 
 _WORDS = "danlu.cli.python_words"
-_FOREGROUND = STARTUP.parent / "foreground.py"
+FOREGROUND = STARTUP.parent / "foreground.py"
 # Options of Python that do not disable the start-up folder in PYTHONPATH; two take a value.
 _FLAG = re.compile(r"-[bBdiOquvV]+")
 _WITH_VALUE = ("-W", "-X")
@@ -67,7 +67,7 @@ class Program:
     @property
     def argv(self) -> list[str]:
         # For other kinds, Python starts the program itself; the start-up folder is enough.
-        start = [str(_FOREGROUND)] if self.kind in ("file", "module") else []
+        start = [str(FOREGROUND)] if self.kind in ("file", "module") else []
         return [sys.executable, *self.flags, *start, *self.words]
 
 
