@@ -14,6 +14,7 @@ from danlu_runtime.keras2 import paths
 
 _HERE = "danlu_runtime.keras2"
 _SOURCE = "tf_keras.src"
+_SCHEDULES = f"{_SOURCE}.optimizers.schedules.learning_rate_schedule"
 # Module -> name -> location. Without a colon it is another name of the same module.
 ADDED: dict[str, dict[str, str]] = {
     "": {
@@ -31,6 +32,8 @@ ADDED: dict[str, dict[str, str]] = {
     },
     "constraints": {"maxnorm": "max_norm", "nonneg": "non_neg", "unitnorm": "unit_norm"},
     "experimental": {
+        "LinearCosineDecay": f"{_SCHEDULES}:LinearCosineDecay",
+        "NoisyLinearCosineDecay": f"{_SCHEDULES}:NoisyLinearCosineDecay",
         "export_saved_model": f"{_HERE}.saved_models:export_saved_model",
         "load_from_saved_model": f"{_HERE}.saved_models:load_from_saved_model",
     },

@@ -189,7 +189,7 @@ def filled(rest: str, public: ModuleType) -> ModuleType:
         module.__dict__.update(
             {name: value for name, value in vars(source).items() if not name.startswith("__")}
         )
-    module.__dict__.update(__path__=[], __getattr__=_fallback(public))
+    module.__dict__.update(__path__=[], __getattr__=_fallback(public, rest))
     return module
 
 
@@ -228,8 +228,12 @@ def _both(*modules: ModuleType) -> ModuleType:
     return both
 
 
-def _fallback(public: ModuleType) -> object:
-    return lambda name: getattr(public, name)
+def _fallback(public: ModuleType, rest: str) -> object:
+    def find(name: str) -> Any:
+        own = _OWN.get(f"{rest}.{name}")
+        return importlib.import_module(own) if own else getattr(public, name)
+
+    return find
 
 
 _RATES = {"Adadelta": 1.0, "Adagrad": 0.01, "Adamax": 0.002, "Nadam": 0.002}

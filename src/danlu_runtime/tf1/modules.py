@@ -137,6 +137,16 @@ class ModuleAlias(ModuleType):
         self._below_contrib = path
         self._target = target
 
+    def __getattribute__(self, name: str) -> Any:
+        # Scripts list the classes of a module by its ``__dict__``; names are found on use here.
+        if name == "__dict__" and sys._getframe(1).f_globals.get("__name__") != __name__:
+            self._fill()
+        return super().__getattribute__(name)
+
+    def _fill(self) -> None:
+        for name in set(dir(self._target)).intersection(dir(self)):
+            self.__dict__.setdefault(name, getattr(self, name))
+
     def __getattr__(self, name: str) -> Any:
         target = self.__dict__["_target"]
         found = getattr(target, name, _MISSING)
