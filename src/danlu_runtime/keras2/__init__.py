@@ -7,6 +7,8 @@ arguments and defaults of Keras 1.0-2.3.
 ``old_arguments``, ``keras1_arguments``, ``training_calls``: arguments of classes, layers, models.
 ``keras1_layers``: layers, metrics and regularizers that only Keras 1 had.
 ``tensorflow_1``: numbers and log lines that TensorFlow 1.15 had in another way.
+``standalone``, ``package``, ``keras_version``: the package ``keras``, apart from ``tf.keras``.
+``older``: what Keras 2.0-2.3 did otherwise.
 ``data_files``, ``hdf5_matrix``: ``keras.datasets`` and ``get_file``; ``HDF5Matrix``.
 ``saved_models``, ``scikit_learn``: exported models and several GPUs; scikit-learn wrappers.
 """

@@ -10,7 +10,6 @@ from typing import Any
 from danlu_runtime.start.activate import TENSORFLOW, is_first_generation
 from danlu_runtime.start.finder import import_if_there
 
-_STANDALONE = "2.3.1"  # the last Keras that was not part of TensorFlow
 _VERSION_INSIDE = {  # tf.keras.__version__ by TensorFlow version
     "1": "2.2.4-tf",
     "2.0": "2.2.4-tf",
@@ -29,10 +28,6 @@ def tensorflow() -> tuple[int, int]:
 
 def first_generation() -> bool:
     return is_first_generation(os.environ.get(TENSORFLOW, ""))
-
-
-def of_standalone_keras() -> str:
-    return _STANDALONE if first_generation() else of_tensorflow_keras()
 
 
 def of_tensorflow_keras() -> str:
@@ -146,7 +141,7 @@ _INSIDE = {
     "utils.np_utils": ("utils.np_utils",),
     "utils.vis_utils": ("utils.vis_utils",),
 }
-_OWN = {
+OWN = {
     "legacy.interfaces": "danlu_runtime.keras2.paths",
     "wrappers.scikit_learn": "danlu_runtime.keras2.scikit_learn",
 }
@@ -159,8 +154,9 @@ def resolve(name: str) -> ModuleType | None:
     if not first_generation():
         return below(_SECOND, rest)
     importlib.import_module("tensorflow")
+    from danlu_runtime.keras2 import package
 
-    return module(_FIRST, rest)
+    return package.module(_FIRST, rest)
 
 
 def below(api: str, rest: str) -> ModuleType | None:
@@ -173,7 +169,7 @@ def below(api: str, rest: str) -> ModuleType | None:
 
 
 def is_old(rest: str) -> bool:
-    return rest in _FOLDED or rest in _OWN
+    return rest in _FOLDED or rest in OWN
 
 
 def folder_of(rest: str) -> str:
@@ -206,8 +202,8 @@ def callable_merge(public: ModuleType) -> ModuleType:
 
 
 def _find(api: str, rest: str) -> ModuleType | None:
-    if rest in _OWN:
-        return importlib.import_module(_OWN[rest])
+    if rest in OWN:
+        return importlib.import_module(OWN[rest])
     if rest.startswith("backend."):
         return importlib.import_module(f"{api}.backend") if rest in _FOLDED else None
     found = import_if_there(f"{api}.{rest}" if rest else api)
@@ -216,12 +212,12 @@ def _find(api: str, rest: str) -> ModuleType | None:
     if rest in _FOLDED:
         public = importlib.import_module(f"{api}.{_FOLDED[rest]}".rstrip("."))
         if not _FOLDED[rest]:  # keras.engine also had the names Layer and InputSpec
-            public = _both(importlib.import_module(f"{api}.layers"), public)
+            public = both(importlib.import_module(f"{api}.layers"), public)
         return filled(rest, public)
     return import_if_there(f"{_SOURCE}.{rest}")
 
 
-def _both(*modules: ModuleType) -> ModuleType:
+def both(*modules: ModuleType) -> ModuleType:
     both = ModuleType("keras")
     for module in modules:
         both.__dict__.update({k: v for k, v in vars(module).items() if not k.startswith("__")})
@@ -285,59 +281,6 @@ def use_for_names() -> None:
 
 
 Prepare = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
-
-
-@cache
-def module(api: str, rest: str) -> ModuleType | None:
-    """Return the module ``rest`` of Keras 2.3.1, None if it had none of that name.
-
-    Keras 2.3.1 was a separate library. tf-keras is used, except where the two differ. For example,
-    ``Conv2D(32, 3, 3)`` means a kernel of 3 x 3 here and a stride of 3 in tf.keras.
-    """
-    use_for_names()
-    if rest == "":
-        return _root(api)
-    if rest in ("layers", "optimizers"):
-        return _replaced(api, rest)
-    folder = folder_of(rest)
-    if folder in ("layers", "optimizers"):
-        return filled(rest, _replaced(api, folder))
-    return below(api, rest)
-
-
-def _root(api: str) -> ModuleType:
-    root = _copy(api, "")
-    root.__dict__.update(
-        __version__=of_standalone_keras(),
-        layers=_replaced(api, "layers"),
-        optimizers=_replaced(api, "optimizers"),
-    )
-    return root
-
-
-@cache
-def _replaced(api: str, rest: str) -> ModuleType:
-    # It imports TensorFlow, which may be what imports this module.
-    from danlu_runtime.keras2 import keras1_arguments
-
-    copy = _copy(api, rest)
-    prepared = keras1_arguments.POSITIONS if rest == "layers" else PREPARED
-    for name, prepare in prepared.items():
-        setattr(copy, name, called_otherwise(getattr(copy, name), prepare))
-    return copy
-
-
-def _copy(api: str, rest: str) -> ModuleType:
-    original = importlib.import_module(f"{api}.{rest}".rstrip("."))
-    copy = ModuleType(f"keras.{rest}".rstrip("."), original.__doc__)
-
-    def find(name: str) -> Any:
-        path = f"{rest}.{name}".lstrip(".")
-        return module(api, path) if is_old(path) else getattr(original, name)
-
-    copy.__dict__.update({k: v for k, v in vars(original).items() if not k.startswith("__")})
-    copy.__dict__.update(__path__=[], __getattr__=find)
-    return copy
 
 
 def called_otherwise(base: Any, prepare: Prepare) -> type:

@@ -81,8 +81,8 @@ def test_callbacks_of_then_take_arguments_of_then(tf, points, tmp_path):
     assert history.history["mine"] == [0, 1]
     assert history.history["lr"][-1] == pytest.approx(0.001)
     assert keras.backend.get_value(history.model.optimizer.lr) == pytest.approx(0.0005)
-    assert log.read_text().startswith("epoch,acc,loss,lr,mine,val_acc,val_loss")
-    assert summaries(tmp_path / "board") >= {"acc", "val_loss"}
+    assert log.read_text().startswith("epoch,accuracy,loss,lr,mine,val_accuracy,val_loss")
+    assert summaries(tmp_path / "board") >= {"accuracy", "val_loss"}
 
 
 def summaries(folder: Path) -> set[str]:

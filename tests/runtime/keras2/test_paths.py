@@ -106,7 +106,7 @@ def test_both_names_of_keras_share_one_backend(tf):
     from tensorflow.keras import backend
 
     assert keras.backend is backend
-    assert keras.models.Sequential is tf.keras.Sequential
+    assert keras.models.Sequential == tf.keras.Sequential
     assert keras.backend.tf.Session is tf.Session
 
 

@@ -83,7 +83,7 @@ def test_a_session_is_cleared(tf, points):
 
     K.clear_session()
 
-    assert small(keras).layers[0].name == "dense"
+    assert small(keras).layers[0].name == "dense_1"
 
 
 @pytest.mark.parametrize("optimizer", ["keras", "tensorflow", "name"])
