@@ -44,21 +44,21 @@ def module(api: str, rest: str) -> ModuleType | None:
 
 @cache
 def _accept() -> None:
-    from danlu_runtime.keras2 import (
-        older_configs,
-        older_formulas,
-        older_layers,
-        older_optimizers,
-        older_saving,
-        older_training,
+    from danlu_runtime.keras2.older import (
+        configs,
+        formulas,
+        layers,
+        optimizers,
+        saving,
+        training,
     )
 
-    older_configs.accept()
-    older_formulas.accept()
-    older_training.accept()
-    older_saving.accept()
-    older_layers.accept()  # after the others: it wraps methods that they have changed
-    older_optimizers.use_for_names()
+    configs.accept()
+    formulas.accept()
+    training.accept()
+    saving.accept()
+    layers.accept()  # after the others: it wraps methods that they have changed
+    optimizers.use_for_names()
 
 
 @cache
@@ -85,7 +85,7 @@ def _copied(api: str, rest: str) -> ModuleType:
 def _replaced(rest: str) -> dict[str, Any]:
     """Return the names of a module that are not those of tf-keras."""
     if rest == "optimizers":
-        from danlu_runtime.keras2 import older_optimizers as optimizers
+        from danlu_runtime.keras2.older import optimizers
 
         names = {name.lower(): kind for name, kind in optimizers.CLASSES.items()}
         functions = (optimizers.get, optimizers.deserialize, optimizers.serialize)
@@ -96,7 +96,7 @@ def _replaced(rest: str) -> dict[str, Any]:
             "Optimizer": optimizers.Optimizer,
         }
     if rest == "utils":
-        from danlu_runtime.keras2.older_training import Progbar
+        from danlu_runtime.keras2.older.training import Progbar
 
         return {"Progbar": Progbar}
     return dict(_old_functions()) if rest in ("losses", "metrics") else {}
@@ -167,6 +167,7 @@ def _getter(value: Callable[..., Any]) -> Any:
 
 @cache
 def _prepared() -> dict[str, standalone.Prepare]:
-    from danlu_runtime.keras2 import keras1_arguments, older_layers
+    from danlu_runtime.keras2 import keras1_arguments
+    from danlu_runtime.keras2.older import layers
 
-    return {**keras1_arguments.POSITIONS, **older_layers.PREPARED}
+    return {**keras1_arguments.POSITIONS, **layers.PREPARED}
