@@ -226,7 +226,7 @@ def both(*modules: ModuleType) -> ModuleType:
 
 def _fallback(public: ModuleType, rest: str) -> object:
     def find(name: str) -> Any:
-        own = _OWN.get(f"{rest}.{name}")
+        own = OWN.get(f"{rest}.{name}")
         return importlib.import_module(own) if own else getattr(public, name)
 
     return find
