@@ -13,7 +13,7 @@ LOCK := $(UV) pip compile --quiet --generate-hashes --universal --python-version
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 # Two more than the cores of a small machine, because many tests wait.
 JOBS ?= 4
-BENCHES ?= imports jobs warm distributed steps flood tffs stores loop images on_ray
+BENCHES ?= imports jobs warm distributed steps flood tffs stores loop images reference on_ray
 
 # Everything started from here has compiled bytecode: imports are most of a short job.
 export UV_COMPILE_BYTECODE := 1

@@ -109,6 +109,21 @@ def _steps(report: Report, label: Label) -> Iterable[Row]:
         yield [label(name), added, f"{bar * 1e6:.0f}", _mark(row["added"] <= bar)]
 
 
+def _reference(report: Report, label: Label) -> Iterable[Row]:
+    for name, row in report["scripts"].items():
+        steps, start, memory = (row[key] for key in row)
+        bar = report["bars"][name]
+        yield [
+            label(name),
+            f"{steps['reference']:.0f}",
+            f"{steps['danlu']:.0f}",
+            f"{steps['ratio']:.2f}",
+            _mark(bar["held"]),
+            f"{start['ratio']:.2f}",
+            f"{memory['ratio']:.2f}",
+        ]
+
+
 def _number(value: float) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
@@ -133,4 +148,5 @@ TABLES: Mapping[str, tuple[str, Callable[[Report, Label], Iterable[Row]]]] = {
     "tffs": ("tffs", _tffs),
     "steps": ("steps", _steps),
     "flood": ("flood", _warm),
+    "reference": ("reference", _reference),
 }

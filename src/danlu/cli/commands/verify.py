@@ -120,8 +120,8 @@ def _verify(
     programs = [os.path.dirname(os.path.realpath(python)), os.path.dirname(os.path.dirname(python))]
     theirs = reference_environment(session.env, python)
     ours = {
-        **_fixed(session.env),
-        **environment(_fixed(session.env), target, choose("1.15", target)),
+        **fixed_environment(session.env),
+        **environment(fixed_environment(session.env), target, choose("1.15", target)),
     }
     sides = (
         Side(
@@ -185,7 +185,7 @@ def _ticker(session: Session, side: str) -> Callable[[float], None]:
 
 def reference_environment(own: Mapping[str, str], python: str) -> dict[str, str]:
     """Return the environment ``own`` without the variables and folders of Danlu."""
-    kept = {k: v for k, v in _fixed(own).items() if not k.startswith(_OURS)}
+    kept = {k: v for k, v in fixed_environment(own).items() if not k.startswith(_OURS)}
     source = str(FOREGROUND.parents[1])
     for name in ("PYTHONPATH", "PATH"):
         folders = [each for each in kept.pop(name, "").split(":") if each]
@@ -197,7 +197,7 @@ def reference_environment(own: Mapping[str, str], python: str) -> dict[str, str]
     return {**kept, "PYTHONNOUSERSITE": "1"}
 
 
-def _fixed(own: Mapping[str, str]) -> dict[str, str]:
+def fixed_environment(own: Mapping[str, str]) -> dict[str, str]:
     """Return ``own`` with what both runs have in common."""
     fixed = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     return {**own, **fixed, "CUDA_VISIBLE_DEVICES": _DEVICES}
