@@ -22,6 +22,7 @@ from danlu.cli.verify.comparison import usage
 from danlu.cli.verify.isolated_run import Script, Side, run
 from danlu.cli.verify.reference import ReferenceMaker
 from danlu.executors.machine import probe
+from danlu.job.spec import TENSORFLOW_1
 from danlu.settings import load
 
 PROGRAMS = Path(__file__).with_name("reference_programs")
@@ -74,7 +75,9 @@ def measure(name: str, side: str, python: str, folder: Path) -> dict[str, Any]:
         "danlu": Side(
             "danlu",
             [sys.executable],
-            environment(fixed_environment(os.environ), read([path]), choose("1.15", read([path]))),
+            environment(
+                fixed_environment(os.environ), read([path]), choose(TENSORFLOW_1, read([path]))
+            ),
             str(FOREGROUND),
         ),
     }

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _STARTED = time.time()
 _OPTIMIZER = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]")  # types of operations that train
 _PREFIXES = ("tensorflow.python.", "tensorflow_core.python.")  # 1.15 has its modules in the second
+# The value of an assignment that initialises, restores or sets a variable.
+_GIVEN = ("Placeholder", "RestoreV2", "Const", "Identity")
+_READS = ("ReadVariableOp", "Identity", "VariableV2", "Variable")
 _MOST_ALONE = 300  # variables that are read one by one
 _MOST_BYTES = 1 << 30  # of all recorded values
 RECORD, INITIAL, FINAL = "record.json", "initial.npz", "final.npz"
@@ -223,17 +226,39 @@ def _trains(fetched: Iterable[Any]) -> bool:
     """Return True if an operation of an optimizer is needed for what is fetched."""
     waiting = [getattr(each, "op", each) for each in fetched]
     seen = set()
+    trainable = _trainable(waiting)
     while waiting:
         operation = waiting.pop()
         name = getattr(operation, "name", None)
         if name is None or name in seen:
             continue
         seen.add(name)
-        if _OPTIMIZER.match(operation.type):
+        if _OPTIMIZER.match(operation.type) or _assigns(operation, trainable):
             return True
         waiting += [each.op for each in operation.inputs]
         waiting += operation.control_inputs
     return False
+
+
+def _trainable(operations: list[Any]) -> set[str]:
+    """Return the names of the trainable variables of the graph that operations are in."""
+    for operation in operations:
+        graph = getattr(operation, "graph", None)
+        if graph is not None:
+            return {each.op.name for each in graph.get_collection("trainable_variables")}
+    return set()
+
+
+def _assigns(operation: Any, trainable: set[str]) -> bool:
+    """Return True for an assignment with which the optimizers of Keras 2 train."""
+    if not operation.type.startswith("Assign") or len(operation.inputs) < 2:
+        return False
+    variable, value = operation.inputs[0].op, operation.inputs[1].op
+    return (
+        variable.name in trainable
+        and value.type not in _GIVEN
+        and any(each.op.type in _READS for each in value.inputs)
+    )
 
 
 def _line(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from danlu.cli.commands.python import FOREGROUND, Program, choose, environment, 
 from danlu.cli.options import CliCommand
 from danlu.cli.session import Session
 from danlu.errors import Refused
+from danlu.job.spec import TENSORFLOW_1
 from danlu.messages import get_message
 
 _WORDS = "danlu.cli.verify_words"
@@ -121,7 +122,7 @@ def _verify(
     theirs = reference_environment(session.env, python)
     ours = {
         **fixed_environment(session.env),
-        **environment(fixed_environment(session.env), target, choose("1.15", target)),
+        **environment(fixed_environment(session.env), target, choose(TENSORFLOW_1, target)),
     }
     sides = (
         Side(
