@@ -254,3 +254,22 @@ def test_earlier_version_has_other_defaults(tf, tmp_path, monkeypatch):
     assert keras.layers.LSTM(2).get_config()["recurrent_activation"] == "hard_sigmoid"
     assert "lr" in model.optimizer.get_config()
     assert json.loads(model.to_json())["keras_version"] == "2.2.4"
+
+
+def test_model_lists_trained_weights_before_others(tf):
+    from keras.layers import BatchNormalization, Dense, Input
+    from keras.models import Model, Sequential
+
+    inputs = Input((2,))
+    inner = Sequential([BatchNormalization(input_shape=(2,)), Dense(2)])
+    model = Model(inputs, Dense(1)(inner(inputs)))
+    values = [np.full(one.shape, place + 1.0) for place, one in enumerate(model.get_weights())]
+    model.set_weights(values)
+
+    names = [weight.name.split("/")[-1] for weight in model.weights]
+    assert names[-2:] == ["moving_mean:0", "moving_variance:0"]
+    order = [one.ravel()[0] for one in inner.get_weights()]
+    assert order == [1, 2, 5, 6, 3, 4]  # of the inner model: by layer; of the outer: trained first
+    assert [one.ravel()[0] for one in model.get_weights()] == [1, 2, 3, 4, 5, 6, 7, 8]
+    with pytest.raises(ValueError, match="8"):
+        model.set_weights(values[1:])

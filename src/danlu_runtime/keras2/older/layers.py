@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from tf_keras.src import backend
 from tf_keras.src.engine import base_layer, base_layer_v1, functional, sequential, training_v1
 
@@ -39,6 +40,9 @@ def accept() -> None:
     sequential.Sequential.add = within_if_marked(sequential.Sequential.add)
     training_v1.Model._set_inputs = _without_scope(training_v1.Model._set_inputs)
     training_v1.Model._name_scope = _scope
+    training_v1.Model.weights = property(_weights(training_v1.Model.weights.fget))
+    training_v1.Model.get_weights = _get_weights(training_v1.Model.get_weights)
+    training_v1.Model.set_weights = _set_weights(training_v1.Model.set_weights)
 
 
 def _with_defaults(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -104,3 +108,53 @@ def _scope(self: Any) -> Any:
     if vars(self).get(_UNSCOPED):
         return ""
     return base_layer_v1.Layer._name_scope(self)
+
+
+def _weights(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """List the weights that are trained before those that are not."""
+
+    @functools.wraps(original)
+    def weights(self: Any) -> Any:
+        if not belongs(self):
+            return original(self)
+        return [*self.trainable_weights, *self.non_trainable_weights]
+
+    return weights
+
+
+def _by_layer(model: Any) -> list[Any]:
+    return [weight for layer in model.layers for weight in layer.weights]
+
+
+def _get_weights(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the values layer by layer, also of layers inside of a layer that is a model."""
+
+    @functools.wraps(original)
+    def get_weights(self: Any) -> Any:
+        if not belongs(self):
+            return original(self)
+        return backend.batch_get_value(_by_layer(self))
+
+    return get_weights
+
+
+def _set_weights(original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    @functools.wraps(original)
+    def set_weights(self: Any, weights: Any) -> None:
+        if not belongs(self):
+            return original(self, weights)
+        own, given = _by_layer(self), list(weights)
+        if len(own) != len(given):
+            raise ValueError(
+                f"You called `set_weights` on model {self.name!r} with {len(given)} weights, "
+                f"but the model has {len(own)}."
+            )
+        for weight, value in zip(own, given, strict=True):
+            if tuple(weight.shape) != np.shape(value):
+                raise ValueError(
+                    f"Weight {weight.name} has shape {tuple(weight.shape)}, "
+                    f"the given value {np.shape(value)}."
+                )
+        return backend.batch_set_value(list(zip(own, given, strict=True)))
+
+    return set_weights
