@@ -67,6 +67,7 @@ class _Formula(Optimizer):
     PLAIN: ClassVar[Mapping[str, Any]] = {}  # arguments that stay numbers
     SLOTS: ClassVar[Sequence[str]] = ()
     DECAYS: ClassVar[bool] = True
+    COUNTS_FIRST: ClassVar[bool] = False  # before the decay reads the count
     POSITIONS: ClassVar[Sequence[str]] = ()  # arguments after the learning rate
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -112,16 +113,17 @@ class _Formula(Optimizer):
 
     def get_updates(self, loss: Tensor, params: Sequence[Any]) -> list[Any]:
         grads = self.get_gradients(loss, params)
-        # Keras did not order the count and its uses. As measured, TensorFlow 1.15 read it for the
-        # decay first, then counted, then read it for Adam, whose first step is that of t = 2.
+        # Keras did not order the count and its uses. As recorded with TensorFlow 1.15, a decay was
+        # read before the count, but in Adam, whose first step is that of t = 2, after it.
         before = tf.identity(self.iterations)
-        rate = tf.identity(self.learning_rate)
-        if self.DECAYS and self.initial_decay > 0:
-            rate = rate * (1.0 / (1.0 + self.decay * tf.cast(before, K.dtype(self.decay))))
         with tf.control_dependencies([before]):
             counted = tf.assign_add(self.iterations, 1)
         with tf.control_dependencies([counted]):
             step = self.iterations.read_value()
+        rate = tf.identity(self.learning_rate)
+        if self.DECAYS and self.initial_decay > 0:
+            passed = tf.cast(step if self.COUNTS_FIRST else before, K.dtype(self.decay))
+            rate = rate * (1.0 / (1.0 + self.decay * passed))
         self.updates = [counted]
         t = tf.cast(step, K.floatx()) + 1
         shared = self._shared(rate, t)
@@ -258,6 +260,7 @@ class Adam(_Formula):
     SLOTS: ClassVar = ("m", "v", "vhat")
 
     POSITIONS: ClassVar = ("beta_1", "beta_2", "epsilon", "decay", "amsgrad")
+    COUNTS_FIRST: ClassVar = True
 
     def _uses(self, name: str) -> bool:
         return name != "vhat" or bool(self.amsgrad)
@@ -282,6 +285,7 @@ class Adamax(_Formula):
     PLAIN: ClassVar = {"epsilon": None}
     SLOTS: ClassVar = ("m", "u")
     POSITIONS: ClassVar = ("beta_1", "beta_2", "epsilon", "decay")
+    COUNTS_FIRST: ClassVar = True
 
     def _shared(self, rate: Tensor, t: Tensor) -> Any:
         return rate / (1.0 - tf.pow(self.beta_1, t))
