@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _STARTED = time.time()
 _OPTIMIZER = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]")  # types of operations that train
 _PREFIXES = ("tensorflow.python.", "tensorflow_core.python.")  # 1.15 has its modules in the second
+_ROWS = re.compile(r"(Resource)?Scatter(Sub|Add)$")
 # The value of an assignment that initialises, restores or sets a variable.
 _GIVEN = ("Placeholder", "RestoreV2", "Const", "Identity")
 _READS = ("ReadVariableOp", "Identity", "VariableV2", "Variable")
@@ -250,7 +251,9 @@ def _trainable(operations: list[Any]) -> set[str]:
 
 
 def _assigns(operation: Any, trainable: set[str]) -> bool:
-    """Return True for an assignment with which the optimizers of Keras 2 train."""
+    """Return True for an assignment that trains: of Keras 2, or of gradients of single rows."""
+    if _ROWS.match(operation.type):
+        return operation.inputs[0].op.name in trainable
     if not operation.type.startswith("Assign") or len(operation.inputs) < 2:
         return False
     variable, value = operation.inputs[0].op, operation.inputs[1].op
