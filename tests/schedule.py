@@ -125,6 +125,7 @@ LONG = (
     "tests/programs/test_tf1_programs.py::test_a_small_resnet_of_slim_trains",
     "tests/programs/test_verify.py::",  # installs TensorFlow 1.15.5
     "tests/runtime/fused/test_xla.py::",
+    "tests/runtime/tf1/test_reference.py::test_programs_give_numbers_of_reference",
     "tests/runtime/modelmaker/test_fused.py::test_outputs_equal_those_of_single_steps[dropout]",
     "tests/runtime/modelmaker/test_fused.py::test_with_xla_it_is_same_to_five_digits",
 )

@@ -65,7 +65,14 @@ def _begin_accumulators_at_zero() -> None:
             kwargs["initial_accumulator_value"] = 0.0
         original(self, *args, **kwargs)
 
+    def from_config(cls: Any, config: Any, custom_objects: Any = None) -> Any:
+        config = {"initial_accumulator_value": 0.0, **config}
+        if "lr" in config:
+            config["learning_rate"] = config.pop("lr")
+        return cls(**config)
+
     Adagrad.__init__ = __init__
+    Adagrad.from_config = classmethod(from_config)
 
 
 def _measure_cosine_upwards() -> None:
