@@ -67,7 +67,52 @@ SLOW = (
     "tests/runtime/tffs/test_errors.py::test_a_large_tensor_elsewhere_is_read_whole",
     "tests/service/test_versions.py::test_names_are_of_one_or_of_other",
     "tests/test_docs.py::test_what_is_marked_run_runs[docs/guides/algorithms.md]",
-    "tests/test_forked.py::test_a_test_that_hangs_is_killed_and_reported",
+    "tests/agent/test_package_failures.py::test_optional_setup_requirements_are_skipped",
+    "tests/agent/test_package_failures.py::test_stop_while_packages_are_built_ends_task",
+    "tests/agent/test_package_failures.py::test_uninstallable_lines_of_optional_file_are_skipped",
+    "tests/agent/test_packages.py::test_an_old_version_without_a_wheel_is_built",
+    "tests/agent/test_packages.py::test_pip_in_script_installs_for_this_task_only",
+    *(
+        "tests/agent/test_packages.py::"
+        f"test_script_imports_what_its_requirements_file_asks_for[{bench}]"
+        for bench in ("user", "nobody", "copies", "none")
+    ),
+    "tests/agent/test_packages.py::test_two_agents_build_the_same_environment_once",
+    "tests/cli/test_command_line.py::test_a_rerun_takes_other_parameters",
+    "tests/cli/test_command_line.py::test_the_server_is_found_started_and_stopped",
+    "tests/client/test_background.py::test_a_killed_server_comes_back_at_its_address",
+    "tests/client/test_background.py::test_address_that_was_taken_down_does_not_return",
+    "tests/client/test_background.py::test_failed_server_start_leaves_reason_in_log",
+    "tests/client/test_background.py::test_token_survives_restarts_until_rotated",
+    "tests/client/test_background.py::test_up_again_changes_nothing",
+    "tests/client/test_server_kills.py::test_a_follower_goes_on_from_its_line",
+    "tests/client/test_server_kills.py::test_an_acknowledged_job_is_there_and_there_once",
+    "tests/client/test_server_kills.py::test_an_upload_begins_again",
+    "tests/client/test_server_kills.py::test_wait_continues_after_a_server_restart",
+    "tests/moxing/tensorflow/cluster/test_models.py::",
+    "tests/moxing/tensorflow/cluster/test_rejoining.py::",
+    "tests/moxing/tensorflow/executor/test_many_steps.py::test_lines_and_curves_are_the_same",
+    "tests/moxing/tensorflow/executor/test_many_steps.py::test_the_values_are_bit_equal[dropout",
+    "tests/programs/test_algorithms.py::test_a_job_file_names_an_algorithm",
+    "tests/programs/test_algorithms.py::test_changed_and_removed_definitions_keep_their_jobs",
+    "tests/programs/test_modelmaker.py::test_example_learns_and_stores_its_model",
+    "tests/programs/test_packages.py::",
+    "tests/programs/test_progress.py::test_job_failed_after_training_keeps_its_curve",
+    "tests/programs/test_progress.py::test_limited_loop_saves_and_has_its_curve",
+    "tests/programs/test_tasks_together.py::",
+    "tests/programs/test_ti.py::test_a_lost_attempt_goes_on_from_its_checkpoint",
+    "tests/programs/test_ti.py::test_instances_have_names_and_first_keeps_model",
+    "tests/server/test_process.py::test_server_stays_until_its_job_has_ended",
+    "tests/server/test_process.py::test_two_hundred_followers_are_harmless",
+    "tests/service/test_many_jobs.py::",
+    "tests/service/test_ownership.py::test_clock_jump_of_database_causes_no_takeover",
+    "tests/runtime/repair/test_untouched.py::",
+    "tests/runtime/tf1/contrib/test_contrib_estimator.py::test_an_example_may_have_several_labels",
+    "tests/runtime/tf1/contrib/test_contrib_estimator.py::test_evaluation_runs_in_memory_while_training",
+    "tests/runtime/tf1/contrib/test_contrib_estimator.py::test_several_heads_share_a_body",
+    "tests/runtime/tf1/contrib/test_translation.py::",
+    "tests/runtime/tffs/test_keras.py::test_callbacks_write_to_the_store[.h5]",
+    "tests/test_forked.py::",
     "tests/agent/test_warm_client.py::",
     "tests/moxing/tensorflow/cluster/test_run.py::",
     "tests/moxing/tensorflow/cluster/test_synchronous.py::",
@@ -79,7 +124,7 @@ SLOW = (
     "tests/programs/test_hints.py::test_tensorflow_program_runs_after_change",
     "tests/programs/test_moxing.py::",
     "tests/programs/test_outputs.py::test_rm_asks",
-    "tests/programs/test_outputs.py::test_the_store_keeps",
+    "tests/programs/test_outputs.py::test_store_keeps_as_many",
     "tests/programs/test_rehearsal.py::",
     "tests/programs/test_stores.py::test_the_program_of_kdls_manual_trains_on_ks3",
     "tests/programs/test_temporary_files.py::test_show_",
@@ -98,7 +143,7 @@ SLOW = (
     "tests/runtime/tffs/test_shutdown.py::",
     "tests/runtime/tffs/test_program.py::",
     "tests/test_docs.py::test_what_is_marked_run_runs[docs/guides/translation.md]",
-    "tests/ti/test_fit.py::test_a_job_of_fit_runs_again",
+    "tests/ti/test_fit.py::test_fit_again_uses_fresh_code",
 )
 # More cases of what one case of make test-services shows, run by make test-long.
 LONG = (
@@ -115,6 +160,11 @@ LONG = (
     "tests/agent/test_warm_client.py::test_same_process_serves_scripts_of_second_generation",
     # CI runs make demo.
     "tests/cli/test_command_line.py::test_demo_runs_one_job_of_each_service",
+    *(
+        "tests/moxing/tensorflow/nets/test_zoo.py::test_network_has_variables_of_public_one"
+        f"[{network}"
+        for network in ("alexnet", "inception", "overfeat", "vgg", "xception")
+    ),
     "tests/programs/test_hints.py::test_tensorflow_program_runs_after_change_that_hint_names[data_file]",
     "tests/programs/test_moxing.py::test_keras_json_model_keeps_its_accuracy",
     "tests/programs/test_moxing.py::test_large_batches_in_half_precision_learn_with_lars",

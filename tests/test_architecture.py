@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import schedule
 from danlu.job.state import MOVES
 from pages import ROOT, Page
 
@@ -195,3 +196,19 @@ def test_package_docstring_describes_every_module(package):
     assert text.strip(" .") not in ("", "TODO")
     named = {name for span in re.findall(r"``([^`]+)``", text) for name in re.findall(r"\w+", span)}
     assert {name.removesuffix(".py") for name in entries(package)} - named == set()
+
+
+def test_schedule_names_existing_tests():
+    names = [*schedule.SLOW, *schedule.LONG]
+    names += [name for shared in schedule.SHARED.values() for name in shared]
+
+    missing = []
+    for name in names:
+        file, _, test = name.partition("::")
+        function = test.rpartition("::")[2].partition("[")[0]
+        path = ROOT / file
+        begin = rf"^\s*def {re.escape(function)}" if function else ""
+        found = path.is_dir() or re.search(begin, path.read_text(encoding="utf-8"), re.MULTILINE)
+        if not found:
+            missing.append(name)
+    assert missing == []

@@ -117,7 +117,7 @@ def test_kill_between_checkpoint_and_step_record_loses_nothing(tmp_path):
     assert ledger.lost() == 2
 
 
-@pytest.mark.parametrize("style", [pytest.param("kdl", marks=pytest.mark.smoke), *list(STYLES)[1:]])
+@pytest.mark.parametrize("style", STYLES)
 @tried(quick=1, long=20, timeout=5400)
 def test_killed_trainer_goes_on_from_its_last_checkpoint(run, chance, measured, style, count):
     lost = []

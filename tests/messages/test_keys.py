@@ -1,6 +1,7 @@
 """Every message that the sources name is in the catalogue, and each message there is named."""
 
 import ast
+import functools
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ def constants() -> set[str]:
     return found
 
 
+@functools.cache
 def calls() -> list[tuple[str, str, frozenset[str] | None]]:
     """Return place, key and values of each call that names a message; None for ``**values``."""
     found = []
@@ -57,23 +59,20 @@ def calls() -> list[tuple[str, str, frozenset[str] | None]]:
     return found
 
 
-CALLS = calls()
-
-
 def placeholders(text: str) -> set[str]:
     return {name.split(".")[0] for _, name, _, _ in string.Formatter().parse(text) if name}
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_named_message_exists(lang):
-    assert [(place, key) for place, key, _ in CALLS if key not in catalogue(lang)] == []
+    assert [(place, key) for place, key, _ in calls() if key not in catalogue(lang)] == []
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_call_passes_the_values_of_its_message(lang):
     wrong = [
         (place, key, missing)
-        for place, key, given in CALLS
+        for place, key, given in calls()
         if given is not None and (missing := placeholders(catalogue(lang)[key]) - given)
     ]
 

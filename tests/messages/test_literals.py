@@ -1,6 +1,7 @@
 """Texts for users are in the catalogue: none is written in the sources."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,6 +93,7 @@ def is_excepted(path: Path, table: dict[str, str]) -> bool:
     return any(name == part or name.startswith(f"{part}/") for part in table)
 
 
+@functools.cache
 def error_names() -> set[str]:
     """Return the names of all classes below DanluError."""
     bases: dict[str, set[str]] = {}

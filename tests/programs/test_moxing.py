@@ -95,7 +95,6 @@ def test_keras_json_model_keeps_its_accuracy(person, example):
     assert "model.json" in person.types("store", "ls", "obs://models/sequences/").stdout
 
 
-@pytest.mark.smoke
 def test_two_losses_train_with_remote_log_dir(person, example):
     _, types = example
     (line,) = lines("gan.py")

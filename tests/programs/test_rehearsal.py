@@ -65,7 +65,6 @@ def stored(person, uri):
     return found
 
 
-@pytest.mark.smoke
 def test_a_rehearsal_leaves_the_real_model_alone(person):
     person.script(PLAIN)
     run = ("run", "code", "--train-url", "obs://bucket/out", "--framework-version", "none")

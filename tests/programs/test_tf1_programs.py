@@ -232,7 +232,6 @@ def test_a_package_of_python_2_trains(resident):
     assert files == {"trainer/reader.py", "trainer/task.py"}
 
 
-@pytest.mark.smoke
 def test_a_monitored_session_runs_its_hooks_and_saves(resident):
     log = train(resident, "monitored")
 

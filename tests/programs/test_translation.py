@@ -33,7 +33,6 @@ def old(person):
     return person
 
 
-@pytest.mark.smoke
 def test_job_of_old_code_reports_its_repairs(old):
     done = old.types("run", "code", "--boot-file", "train.py", "--name", "old")
 

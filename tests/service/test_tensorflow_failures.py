@@ -331,7 +331,7 @@ def test_a_file_that_is_no_picture(tf, stage, batch):
     assert cause.card.en.startswith("obs://bucket/data/daisy/page.jpg is no picture, ")
     assert "`skip_corrupted=True`" in cause.card.zh
     assert cause.en.startswith("InvalidArgumentError: assertion failed: [/")
-    assert "page.jpg: these bytes are no image that can be decoded (9 bytes). Mend" in cause.en
+    assert "page.jpg: these bytes are no image that can be decoded (9 bytes). Repair" in cause.en
 
 
 def test_preset_model_leaves_such_files_out_by_parameter():

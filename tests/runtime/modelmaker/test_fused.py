@@ -186,7 +186,6 @@ def test_it_ends_with_the_data(train):
     assert_same(fused, train(words, fused=False, folder="single", train_max_steps=None))
 
 
-@pytest.mark.smoke
 def test_hook_of_users_own_sees_every_step(train, capfd):
     seen = "type('Seen', (tf.train.SessionRunHook,), {'after_run': lambda *_: print('seen')})()"
 
@@ -210,7 +209,6 @@ def test_logs_of_own_hook_equal_single_steps(train):
     assert fused.calls < single.calls - 150
 
 
-@pytest.mark.smoke
 def test_a_step_that_calls_python_is_made_alone(train, capfd):
     call = "tf.cast(tf.py_func(lambda: 0.0, [], tf.double), tf.float32)"
     words = {**PLAIN, "DROP": f"lambda x: tf.reshape(x + {call}, [-1, 8])"}
@@ -256,7 +254,6 @@ def test_compiled_steps_that_are_slower_are_left_out(train, monkeypatch, capfd):
     assert json.loads((trained.folder / "danlu-steps.json").read_text()) == {"xla": False}
 
 
-@pytest.mark.smoke
 def test_what_xla_cannot_compile_is_trained_without_it(train, monkeypatch, capfd):
     monkeypatch.setenv("DANLU_XLA", "1")
     loop = "lambda x: tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * 1.1), [0, x])[1]"

@@ -48,7 +48,6 @@ def test_the_model_learns_and_the_export_answers(tf, train, capfd, newest, answe
     assert "the exported model answers serving_default: y [16]" in output
 
 
-@pytest.mark.smoke
 def test_second_run_goes_on_from_last_checkpoint(tf, train, capfd):
     train(LINE, train_max_steps=60)
     model = train(LINE, train_max_steps=90)
@@ -268,7 +267,6 @@ def serving_input_receiver_fn():
     assert "the exported model answers serving_default: outputs [16, 1]" in capfd.readouterr().err
 
 
-@pytest.mark.smoke
 def test_a_function_may_give_a_keras_model(tf, train, newest):
     keras = """
 def keras_model_fn(params):
