@@ -138,7 +138,9 @@ def _center_transforms_as_before() -> None:
         row, column = x / 2 + 0.5, y / 2 + 0.5
         there = np.array([[1, 0, row], [0, 1, column], [0, 0, 1]])
         back = np.array([[1, 0, -row], [0, 1, -column], [0, 0, 1]])
-        return np.dot(np.dot(there, matrix), back)
+        centred = np.dot(np.dot(there, matrix), back)
+        # tf-keras exchanges rows and columns of the result; keras_preprocessing did not.
+        return centred[[1, 0, 2]][:, [1, 0, 2]]
 
     image.transform_matrix_offset_center = transform_matrix_offset_center
 
