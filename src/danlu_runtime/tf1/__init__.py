@@ -5,6 +5,7 @@
 ``behaviour``: what 1.15 computed or reported in another way.
 ``session``, ``cluster``: sessions without a GPU, checkpoint on SIGTERM; workers of a cluster.
 ``flags``: ``tf.flags``. ``estimator``: ``tf.estimator``. ``tf_slim_import``: a faster import.
+``graphs``: operations, names and seeds of 1.15.
 ``contrib``, ``examples``: ``tf.contrib`` and ``tensorflow.examples``, with the paths of 1.15.
 """
 
@@ -32,6 +33,7 @@ def enter(real: ModuleType) -> ModuleType:
     from danlu_runtime.tf1 import session as grace
     from danlu_runtime.tf1 import session as logs
     from danlu_runtime.tf1.facade import Facade
+    from danlu_runtime.tf1.graphs import build_as_before
 
     numpy.set_printoptions(legacy="1.25")  # numpy 2 prints np.float32(0.5) inside lists
     real.compat.v1.disable_v2_behavior()
@@ -49,6 +51,7 @@ def enter(real: ModuleType) -> ModuleType:
     cluster_files.keep_here()
     sync_replicas.contribute_once()
     keras.accept_old_calls()
+    build_as_before()
     whole_checkpoints.install(real)
     steps.install()
     return Facade(real, version_seen())
