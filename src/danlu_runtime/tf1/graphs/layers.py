@@ -1,6 +1,9 @@
 """Layers of ``tf.layers`` and ``tf.keras``: the operations that 1.15 created for them."""
 
+import re
 from collections.abc import Callable
+from contextlib import nullcontext
+from types import ModuleType
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -13,7 +16,8 @@ from tf_keras.src.layers.convolutional.conv2d_transpose import Conv2DTranspose
 from tf_keras.src.layers.convolutional.conv3d import Conv3D
 from tf_keras.src.layers.normalization.batch_normalization import BatchNormalizationBase
 from tf_keras.src.layers.reshaping.flatten import Flatten
-from tf_keras.src.utils import control_flow_util, conv_utils
+from tf_keras.src.layers.rnn import base_rnn, stacked_rnn_cells
+from tf_keras.src.utils import control_flow_util, conv_utils, generic_utils
 
 _build_convolution = Conv.build
 _convolve = Conv.convolution_op
@@ -163,7 +167,29 @@ def _average(self: Any, variable: Any, value: Any, momentum: Any) -> Callable[[]
     return lambda: self._assign_moving_average(variable, value, momentum, None)
 
 
+class _BackendOfCells(ModuleType):
+    """``backend`` as recurrent layers see it.
+
+    In TensorFlow 1.15 the variables of a cell had the name of the layer alone: ``lstm/kernel``.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(backend, name)
+
+    def name_scope(self, name: str) -> Any:
+        return nullcontext()
+
+
+def _to_snake_case(name: str) -> str:
+    """Return the name of a layer: ``conv_lst_m2d``, where TensorFlow 2 has ``conv_lstm2d``."""
+    words = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    words = re.sub("([a-z])([A-Z])", r"\1_\2", words).lower()
+    return f"private{words}" if words.startswith("_") else words
+
+
 def change_methods() -> None:
+    generic_utils.to_snake_case = _to_snake_case
+    base_rnn.backend = stacked_rnn_cells.backend = _BackendOfCells(backend.__name__)
     Conv.build = _build_conv
     for kind in (Conv1D, Conv2D, Conv3D):
         kind.convolution_op = _convolution
