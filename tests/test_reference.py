@@ -122,14 +122,14 @@ def test_every_route_has_its_line(found):
     from danlu.server.routes import code as routes_code
     from danlu.server.routes import definitions as routes_definitions
     from danlu.server.routes import files as routes_files
+    from danlu.server.routes import jobs
     from danlu.server.routes import jobs as routes_jobs
-    from danlu.server.routes import jobs as routes_logs
     from danlu.server.routes import server as routes_server
 
     served = {
         f"{method} {route.path}"
         for module in (
-            *(routes_server, routes_jobs, routes_logs, routes_files),
+            *(routes_server, routes_jobs, jobs, routes_files),
             *(routes_code, routes_definitions),
         )
         for route in module.router.routes

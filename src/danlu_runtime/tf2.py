@@ -7,14 +7,13 @@ _KERAS = "tf_keras.api._v2.keras"
 
 
 def enter(real: Any) -> None:
-    from danlu_runtime import checkpoint_validation as whole_checkpoints
-    from danlu_runtime import steps
+    from danlu_runtime import checkpoint_validation, steps
     from danlu_runtime.start.activate import version_seen
     from danlu_runtime.tf1.facade import Late
 
     real.estimator = Late("tensorflow.estimator")
     real.compat.v1.estimator = Late("tensorflow.compat.v1.estimator")
-    whole_checkpoints.install(real)
+    checkpoint_validation.install(real)
     steps.install_second()
     real.__version__ = version_seen()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from danlu.errors import DanluError
-from danlu.job import spec as framework
+from danlu.job import spec
 from danlu.job.describe import (
     Span,
     has_several,
@@ -315,7 +315,7 @@ def _is_no_model(line: str) -> bool:
 
 def _older(version: str) -> str:
     """Return the full version if it is older than TensorFlow 1.15, or an empty string."""
-    full = framework.parse(version) or ""
+    full = spec.parse(version) or ""
     numbers = tuple(int(part) for part in full.split(".")[:2] if part)
     return full if numbers and numbers < _OLDEST else ""
 

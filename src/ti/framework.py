@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from danlu.job import spec as framework
+from danlu.job import spec
 from danlu.messages import get_message
 from ti.arguments import got
 from ti.estimator import EstimatorBase
@@ -80,6 +80,6 @@ def not_a_tensorflow(version: Any) -> str:
 
     '1.14' and '1.14.0' are the same version.
     """
-    if isinstance(version, str) and framework.parse(version) is not None:
+    if isinstance(version, str) and spec.parse(version) is not None:
         return ""
     return get_message("ti.tensorflow_version")

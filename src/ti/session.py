@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from danlu import messages as words
+from danlu import messages
 from danlu.errors import Refused, Unsupported
 from danlu.messages import get_message
 from ti.describing import description
@@ -40,7 +40,7 @@ class Session:
         from danlu.settings import load
 
         settings = load()
-        words.use(settings.lang)
+        messages.use(settings.lang)
         return settings
 
     @property

@@ -10,7 +10,7 @@ import pytest
 
 from danlu.agent.script.child import needed_paths
 from danlu.job.state import Reason
-from danlu.sandbox import entry as sandbox
+from danlu.sandbox import entry
 
 PROBE = [sys.executable, "-m", "danlu.sandbox.entry", "--probe"]
 
@@ -225,12 +225,12 @@ def test_private_path_may_cover_home_of_platform(bench):
 
 
 def test_an_order_survives_its_way_through_the_pipe():
-    root = sandbox.Root(
-        "/new", [("/a", "/cache")], [sandbox.Overlay("l", "u", "w", "/s")], [], ["/h"], [], "/box"
+    root = entry.Root(
+        "/new", [("/a", "/cache")], [entry.Overlay("l", "u", "w", "/s")], [], ["/h"], [], "/box"
     )
-    order = sandbox.LaunchOrder(1, "user", root, "", "/", ["python"], {"名": "值"})
+    order = entry.LaunchOrder(1, "user", root, "", "/", ["python"], {"名": "值"})
 
-    back = sandbox.LaunchOrder.load(order.dump())
+    back = entry.LaunchOrder.load(order.dump())
 
     assert back.root.overlays == root.overlays
     assert (back.env, back.namespace) == (order.env, "user")

@@ -5,9 +5,7 @@ import os
 
 import pytest
 
-from danlu.sandbox import kernel
-from danlu.sandbox import kernel as landlock
-from danlu.sandbox import root as machine
+from danlu.sandbox import kernel, root
 from danlu.sandbox.probe import probe
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root")
@@ -106,16 +104,16 @@ def fails_with(number):
 def test_temporary_sandbox_failure_is_not_ignored(monkeypatch):
     monkeypatch.setattr(kernel, "bind", fails_with(errno.ENOMEM))
     with pytest.raises(OSError, match="allocate memory"):
-        machine.guard("/nowhere")
+        root.guard("/nowhere")
 
     monkeypatch.setattr(kernel, "bind", fails_with(errno.EPERM))
-    assert "/proc/sys" in machine.guard("/nowhere")
+    assert "/proc/sys" in root.guard("/nowhere")
 
 
 def test_line_that_cannot_be_drawn_is_kept(monkeypatch):
-    monkeypatch.setattr(landlock.ctypes, "get_errno", lambda: errno.ENOMEM)
+    monkeypatch.setattr(kernel.ctypes, "get_errno", lambda: errno.ENOMEM)
     with pytest.raises(OSError, match="landlock"):
-        landlock._refused()
+        kernel._refused()
 
-    monkeypatch.setattr(landlock.ctypes, "get_errno", lambda: errno.EOPNOTSUPP)
-    assert landlock._refused() is False
+    monkeypatch.setattr(kernel.ctypes, "get_errno", lambda: errno.EOPNOTSUPP)
+    assert kernel._refused() is False

@@ -7,10 +7,10 @@ import urllib.parse
 
 import pytest
 
-from danlu.agent import __main__ as agent
-from danlu.agent.reports import log_capture as redact
+from danlu.agent import __main__
+from danlu.agent.reports import log_capture
 from danlu.agent.reports.log_capture import Redactor, clean_logging
-from danlu.agent.script import environment as stores
+from danlu.agent.script import environment
 from danlu.settings import Endpoint, Secret, Settings
 from danlu.taskdir.files import TaskDir
 from danlu.taskdir.job_files import LocalJobFiles
@@ -95,7 +95,7 @@ def test_passwords_in_urls_of_variables_are_hidden_too(tmp_path):
         "NO_PROXY": "a@b:c",
     }
 
-    hidden = set(stores.store_secrets(Settings(home=tmp_path), own))
+    hidden = set(environment.store_secrets(Settings(home=tmp_path), own))
 
     assert hidden == {"word-of%20proxy", "word-of proxy", "word-of-one", "word-of-two"}
 
@@ -104,7 +104,7 @@ def test_passwords_in_urls_of_variables_are_hidden_too(tmp_path):
 def test_fault_of_agent_itself_is_reported_without_secrets(tmp_path, monkeypatch, prepared):
     stream = io.StringIO()
     monkeypatch.setattr(logging.getLogger(), "handlers", [logging.StreamHandler(stream)])
-    monkeypatch.setattr(redact, "_own", [])
+    monkeypatch.setattr(log_capture, "_own", [])
     files = TaskDir(LocalJobFiles(tmp_path / "jobs" / "j"), 1, "worker-0")
     files.claim(this_agent())
     store = Endpoint("http://127.0.0.1:9", secret_key=Secret("key-of-the-store"))
@@ -116,9 +116,9 @@ def test_fault_of_agent_itself_is_reported_without_secrets(tmp_path, monkeypatch
             raise ValueError("no access with s3cr3t-key and key-of-the-store")
         raise ValueError("no access with key-of-the-store")
 
-    monkeypatch.setattr(agent, "run_task", fails)
+    monkeypatch.setattr(__main__, "run_task", fails)
 
-    assert agent.run_agent(files, settings) == 1
+    assert __main__.run_agent(files, settings) == 1
 
     for text in (files.outcome().failure.traceback, stream.getvalue()):
         assert "ValueError: no access with ***" in text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.agent.script import temporary_dirs as temporary
+from danlu.agent.script import temporary_dirs
 from danlu.job.plan import Command, Isolation, Place, Task
 from danlu.job.state import Reason
 from danlu.settings import Settings
@@ -123,7 +123,7 @@ def test_what_task_had_is_reported_with_its_progress(bench):
         True,
     )
     assert reported.tmp_free > 0
-    assert reported.shm == temporary.shm_size(Settings(home=bench.home))
+    assert reported.shm == temporary_dirs.shm_size(Settings(home=bench.home))
 
 
 def test_the_setting_gives_every_job_the_machines(bench, in_tmp, monkeypatch):
@@ -237,11 +237,11 @@ def test_hint_names_folder_in_machines_tmp(in_tmp, tmp_path):
     (in_tmp / "data").mkdir()
     message = f"[Errno 2] No such file or directory: '{in_tmp}/data/new.txt'"
 
-    assert temporary.hidden_path(COVERED, message, str(tmp_path)) == f"{in_tmp}/data"
-    assert temporary.hidden_path((), message, str(tmp_path)) == ""
+    assert temporary_dirs.hidden_path(COVERED, message, str(tmp_path)) == f"{in_tmp}/data"
+    assert temporary_dirs.hidden_path((), message, str(tmp_path)) == ""
     own = Path(f"{tmp_path}{in_tmp}/data")
     own.mkdir(parents=True)
-    assert temporary.hidden_path(COVERED, message, str(tmp_path)) == ""
+    assert temporary_dirs.hidden_path(COVERED, message, str(tmp_path)) == ""
 
 
 def test_shared_memory_is_limited_by_task_memory(tmp_path):
@@ -249,7 +249,11 @@ def test_shared_memory_is_limited_by_task_memory(tmp_path):
     task = Task("j", "n", "kdl", 1, place, Command("x"))
     settings = Settings(home=tmp_path)
 
-    assert temporary.shared_memory_size(task, settings) == 64 << 20
+    assert temporary_dirs.shared_memory_size(task, settings) == 64 << 20
     free = replace(task, place=replace(place, memory=0))
-    assert temporary.shared_memory_size(free, settings) == temporary.shm_size(settings) > 64 << 20
-    assert temporary.shared_memory_size(task, replace(settings, share_tmp=True)) == 0
+    assert (
+        temporary_dirs.shared_memory_size(free, settings)
+        == temporary_dirs.shm_size(settings)
+        > 64 << 20
+    )
+    assert temporary_dirs.shared_memory_size(task, replace(settings, share_tmp=True)) == 0

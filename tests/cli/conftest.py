@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu import messages as words
+from danlu import messages
 from danlu.cli.main import main
 
 # The tests are imported one by one (importmode=importlib): a neighbour is found by its path.
@@ -26,7 +26,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("DANLU_HOME", str(folder))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     yield folder
-    words.use("en")
+    messages.use("en")
 
 
 @pytest.fixture

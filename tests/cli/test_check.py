@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from danlu.cli.commands import check as cmd_check
+from danlu.cli.commands import check
 
 CLEAN = {"repaired": [], "mapped": [], "gone": [], "missing": [], "errors": [], "tensorflow": ""}
 PROGRAM = """
@@ -23,7 +23,7 @@ def runtime(tmp_path, monkeypatch):
     folder = tmp_path / "src" / "danlu_runtime"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("")
-    monkeypatch.setattr(cmd_check, "_SOURCE", folder.parent)
+    monkeypatch.setattr(check, "_SOURCE", folder.parent)
 
     def prints(answer=None, **found):
         text = json.dumps({**CLEAN, **found}) if answer is None else answer
@@ -131,7 +131,7 @@ def test_code_without_tensorflow_is_looked_at_too(danlu, runtime, script):
 
 
 def test_missing_runtime_is_reported(danlu, runtime, old, monkeypatch):
-    monkeypatch.setattr(cmd_check, "find_spec", lambda name: None)
+    monkeypatch.setattr(check, "find_spec", lambda name: None)
 
     result = danlu("check", "code")
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from danlu import messages as words
+from danlu import messages
 from danlu.cli.show import spark
 from danlu.job.describe import steps_text
 
@@ -20,9 +20,9 @@ def trained(danlu, client, script):
 
 @pytest.fixture
 def chinese():
-    words.use("zh")
+    messages.use("zh")
     yield
-    words.use("en")
+    messages.use("en")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from danlu.errors import NoCapacity
-from danlu.executors import machine as ports
+from danlu.executors import machine
 from danlu.executors.local import LocalExecutor
 from danlu.executors.machine import Ports
 from danlu.job.plan import Role
@@ -16,7 +16,7 @@ FEW = [21_000, 21_001, 21_002, 21_003]
 @pytest.fixture
 def few(monkeypatch):
     """There are only four ports below those of outgoing connections."""
-    monkeypatch.setattr(ports, "_ephemeral", lambda: FEW[-1] + 1)
+    monkeypatch.setattr(machine, "_ephemeral", lambda: FEW[-1] + 1)
     return FEW[0]
 
 

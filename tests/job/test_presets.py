@@ -55,19 +55,19 @@ def test_all_faults_are_reported():
     ["0.1", "1e-3", ".5", "10:0.01,20:0.001", "5:0.01->0.1,30:0.1,60:0.1=>0.001", "10: 0.1, 20:1"],
 )
 def test_a_rate_that_moxing_reads_is_allowed(tf, text):
-    from moxing.tensorflow.optimizer import learning_rate_scheduler as rate_strategy
+    from moxing.tensorflow.optimizer import learning_rate_scheduler
 
-    rate_strategy.read(text)
+    learning_rate_scheduler.read(text)
 
     assert presets.faults({"learning_rate_strategy": text}) == []
 
 
 @pytest.mark.parametrize("text", ["fast", "-1", "10:", "0.1,0.2", "10:0.1;20:0.2", "10:0.1->"])
 def test_a_rate_that_moxing_refuses_is_refused_before(tf, text):
-    from moxing.tensorflow.optimizer import learning_rate_scheduler as rate_strategy
+    from moxing.tensorflow.optimizer import learning_rate_scheduler
 
     with pytest.raises(ValueError, match="learning rate"):
-        rate_strategy.read(text)
+        learning_rate_scheduler.read(text)
 
     assert presets.faults({"learning_rate_strategy": text}) != []
 

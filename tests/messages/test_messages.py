@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from danlu import messages as words
+from danlu import messages
 from danlu.errors import NotFound, Refused
 from danlu.job.state import JobState, Reason
 
@@ -13,7 +13,7 @@ from danlu.job.state import JobState, Reason
 @pytest.fixture(autouse=True)
 def _english():
     yield
-    words.use("en")
+    messages.use("en")
 
 
 def placeholders(text: str) -> set[str]:
@@ -21,11 +21,11 @@ def placeholders(text: str) -> set[str]:
 
 
 def test_both_languages_have_the_same_keys():
-    assert set(words.catalogue("en")) == set(words.catalogue("zh"))
+    assert set(messages.catalogue("en")) == set(messages.catalogue("zh"))
 
 
 def test_both_languages_have_the_same_placeholders():
-    english, chinese = words.catalogue("en"), words.catalogue("zh")
+    english, chinese = messages.catalogue("en"), messages.catalogue("zh")
 
     different = [key for key in english if placeholders(english[key]) != placeholders(chinese[key])]
 
@@ -33,9 +33,11 @@ def test_both_languages_have_the_same_placeholders():
 
 
 def test_no_sentence_is_empty_or_padded():
-    for lang in words.LANGUAGES:
+    for lang in messages.LANGUAGES:
         bad = [
-            key for key, text in words.catalogue(lang).items() if not text or text != text.strip()
+            key
+            for key, text in messages.catalogue(lang).items()
+            if not text or text != text.strip()
         ]
         assert bad == []
 
@@ -45,21 +47,21 @@ def test_every_state_and_reason_has_a_word():
         f"reason.{reason.value}" for reason in Reason
     ]
 
-    assert [key for key in missing if not words.has_message(key)] == []
+    assert [key for key in missing if not messages.has_message(key)] == []
 
 
 def test_states_are_called_what_modelarts_calls_them():
-    words.use("zh")
+    messages.use("zh")
 
-    message = [words.get_message(f"state.{state.value}") for state in JobState]
+    message = [messages.get_message(f"state.{state.value}") for state in JobState]
 
     assert message == ["排队中", "启动中", "运行中", "停止中", "成功", "失败", "已停止"]
 
 
 def test_an_unknown_language_is_english():
-    words.use("fr")
+    messages.use("fr")
 
-    assert words.language() == "en"
+    assert messages.language() == "en"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_an_unknown_language_is_english():
     ],
 )
 def test_the_locale_decides(env, lang):
-    assert words.of_locale(env) == lang
+    assert messages.of_locale(env) == lang
 
 
 @pytest.mark.parametrize(
@@ -82,27 +84,27 @@ def test_the_locale_decides(env, lang):
     [("", ""), ("zh-CN,zh;q=0.9,en;q=0.8", "zh"), ("de, EN-us;q=0.5", "en"), ("de, fr", "")],
 )
 def test_accepted_language_is_the_first_known(header, lang):
-    assert words.accepted_language(header) == lang
+    assert messages.accepted_language(header) == lang
 
 
 def test_empty_choice_reads_variable_before_locale(monkeypatch):
     monkeypatch.setenv("LANG", "en_US.UTF-8")
     monkeypatch.setenv("DANLU_LANG", "zh")
 
-    words.use("")
+    messages.use("")
 
-    assert words.language() == "zh"
+    assert messages.language() == "zh"
 
 
 def test_error_from_key_has_message_and_hint():
     error = Refused.from_key("bundle.link_to_directory", path="a")
 
     assert error.message == "'a' is a link to a directory."
-    assert error.hint == words.get_message("bundle.link_to_directory.hint")
+    assert error.hint == messages.get_message("bundle.link_to_directory.hint")
 
 
 def test_error_from_key_has_language_of_process():
-    words.use("zh")
+    messages.use("zh")
 
     error = NotFound("job", "mnst", known=["mnist"])
 

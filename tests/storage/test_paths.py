@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from contracts.storage import UNUSUAL_KEYS, MemoryStorage
-from danlu.storage import paths
-from danlu.storage import paths_lookup as paths_place
+from danlu.storage import paths, paths_lookup
 from danlu.storage.api import Entry, Storage
 from danlu.storage.local import FileStorage
 from danlu.storage.paths import browse, children
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("own_store")
 
 def place(uri: str, data: bytes) -> None:
     """Write an object under exactly this key, as other tools do."""
-    location = paths_place.place(uri)
+    location = paths_lookup.place(uri)
     location.storage.write(location.key, data)
 
 
@@ -118,7 +117,7 @@ def test_object_of_another_spelling_is_changed_there():
 
 
 def test_directory_is_found_by_either_spelling():
-    storage = paths_place.place("obs://bucket").storage
+    storage = paths_lookup.place("obs://bucket").storage
     storage.write("a//b/", b"")  # as SeaweedFS shows a//b/c, which is a/b/c there
     put("obs://bucket/a/b/c", b"1")
 

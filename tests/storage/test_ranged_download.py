@@ -11,9 +11,7 @@ from danlu.storage.cache import ContentCache
 from danlu.storage.locate import Location
 from danlu.storage.s3.answers import Unreachable
 from danlu.storage.s3.storage import S3Storage
-from danlu.storage.transfer import download as segments
-from danlu.storage.transfer import download as write_to
-from danlu.storage.transfer import pull
+from danlu.storage.transfer import download, pull
 from small_s3 import BIG, DATE, KEYS, Clock, first
 
 MiB = 1 << 20
@@ -21,7 +19,7 @@ MiB = 1 << 20
 
 @pytest.fixture(autouse=True)
 def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "MAX_RANGE", 8 * MiB)
+    monkeypatch.setattr(download, "MAX_RANGE", 8 * MiB)
 
 
 def ranges(service: SmallS3) -> list[tuple[int, int]]:
@@ -99,7 +97,7 @@ def test_broken_fetch_requests_only_missing_data(
     service: SmallS3, storage: S3Storage, large: ContentCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One range after the other: the order of concurrent ones is not defined before the fault.
-    monkeypatch.setattr(write_to, "STREAMS", 1)
+    monkeypatch.setattr(download, "STREAMS", 1)
     storage.write("a", BIG)
     location = Location(storage, "a", "obs://bucket/a")
     service.faults = [
@@ -150,9 +148,9 @@ def test_large_file_has_known_etag_after_power_cut(
 def test_the_larger_an_object_the_longer_its_segments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, count: int
 ) -> None:
-    monkeypatch.setattr(segments, "MAX_RANGE", 64 * MiB)
+    monkeypatch.setattr(download, "MAX_RANGE", 64 * MiB)
     with open(tmp_path / "file", "wb+") as file:
-        found = segments.RangeProgress(file.fileno(), size).begin()
+        found = download.RangeProgress(file.fileno(), size).begin()
 
     assert len(found) == count
     assert [one.start for one in found[1:]] == [one.end for one in found[:-1]]
@@ -162,7 +160,7 @@ def test_the_larger_an_object_the_longer_its_segments(
 def test_a_file_notes_how_far_its_segments_are(tmp_path: Path) -> None:
     size = 20 * MiB
     with open(tmp_path / "file", "wb+") as file:
-        noted = segments.RangeProgress(file.fileno(), size)
+        noted = download.RangeProgress(file.fileno(), size)
         assert [(one.at, one.end) for one in noted.begin()] == [
             (0, 8 * MiB),
             (8 * MiB, 16 * MiB),
@@ -171,7 +169,7 @@ def test_a_file_notes_how_far_its_segments_are(tmp_path: Path) -> None:
         noted.note(0, 5)
         noted.note(2, size)
 
-        again = segments.RangeProgress(file.fileno(), size).begin()
+        again = download.RangeProgress(file.fileno(), size).begin()
         assert [one.at for one in again] == [5, 8 * MiB, size]
         noted.end()
         assert [one.at for one in noted.begin()] == [8 * MiB, 16 * MiB, size]
@@ -181,7 +179,7 @@ def test_a_file_notes_how_far_its_segments_are(tmp_path: Path) -> None:
 def test_mismatched_progress_file_restarts_the_download(tmp_path: Path, beyond: int) -> None:
     with open(tmp_path / "file", "wb+") as file:
         file.truncate(20 * MiB + beyond)
-        found = segments.RangeProgress(file.fileno(), 20 * MiB - 1).begin()
+        found = download.RangeProgress(file.fileno(), 20 * MiB - 1).begin()
 
     assert [one.at - one.start for one in found] == [0, 0, 0]
 

@@ -8,8 +8,7 @@ import pytest
 from contracts.s3_server import Reply, Request, SmallS3
 from danlu.errors import DanluError, StorageError
 from danlu.storage.locate import Location
-from danlu.storage.s3 import http as s3_wire
-from danlu.storage.s3 import multiplexer as s3_lane
+from danlu.storage.s3 import http, multiplexer
 from danlu.storage.s3.storage import S3Storage
 from danlu.storage.transfer import pull
 
@@ -69,8 +68,8 @@ def test_a_document_type_is_seen_in_every_encoding(service: SmallS3, storage: S3
 def test_listing_without_end_does_not_fill_memory(
     service: SmallS3, storage: S3Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3_lane, "MAX_BODY", 1000)
-    monkeypatch.setattr(s3_wire, "MAX_ANSWER", 1000)
+    monkeypatch.setattr(multiplexer, "MAX_BODY", 1000)
+    monkeypatch.setattr(http, "MAX_ANSWER", 1000)
     respond_with(service, listing(*(f"data/{number}" for number in range(100))))
 
     with pytest.raises(StorageError, match="the answer is too large"):

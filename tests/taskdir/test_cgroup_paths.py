@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu.sandbox import cgroup as hierarchy
+from danlu.sandbox import cgroup
 
 UNIFIED = "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n"
 HYBRID = (
@@ -34,7 +34,7 @@ OLD = (
     ],
 )
 def test_control_group_is_found_at_any_mount(mounts, groups, controller, found):
-    assert hierarchy.find_group(mounts, groups, controller) == (found and Path(found))
+    assert cgroup.find_group(mounts, groups, controller) == (found and Path(found))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_control_group_is_found_at_any_mount(mounts, groups, controller, found):
 def test_container_is_shown_part_of_tree(own, found):
     mounts = "30 25 0:26 /docker/1f /cg rw - cgroup2 cgroup2 rw\n"
 
-    assert hierarchy.find_group(mounts, f"0::{own}\n") == (found and Path(found))
+    assert cgroup.find_group(mounts, f"0::{own}\n") == (found and Path(found))
 
 
 def parent(folder, controllers, control="", *, root=True):
@@ -65,16 +65,16 @@ def parent(folder, controllers, control="", *, root=True):
     ],
 )
 def test_what_was_given_to_us_is_handed_on(tmp_path, controllers, control, written):
-    hierarchy.delegate_counting(parent(tmp_path, controllers, control))
+    cgroup.delegate_counting(parent(tmp_path, controllers, control))
 
     assert (tmp_path / "cgroup.subtree_control").read_text() == written
 
 
 def test_container_root_cgroup_stays_enterable(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        hierarchy, "_read_file", lambda path: "0::/\n" if "self" in str(path) else "pids"
+        cgroup, "_read_file", lambda path: "0::/\n" if "self" in str(path) else "pids"
     )
 
-    hierarchy.delegate_counting(parent(tmp_path, "pids", root=False))
+    cgroup.delegate_counting(parent(tmp_path, "pids", root=False))
 
     assert (tmp_path / "cgroup.subtree_control").read_text() == ""

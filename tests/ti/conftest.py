@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from danlu import messages as words
+from danlu import messages
 from danlu.client import background
 from danlu.settings import load
 
@@ -58,4 +58,4 @@ def desk(machine, tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def _english():
     yield
-    words.use("en")
+    messages.use("en")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from danlu import messages
 from danlu.agent.reports.log_capture import Redactor, clean_logging, clean_text
-from danlu.agent.script import environment as stores
+from danlu.agent.script import environment
 from danlu.agent.script.sandbox_launcher import AgentResources
 from danlu.agent.task_runner import run_task
 from danlu.errors import Refused
@@ -56,7 +56,7 @@ def run_agent(files: TaskDir, settings: Settings, resources: AgentResources | No
         run_task(files, settings, resources)
     except Exception:
         # run_task may have failed before it called clean_logging.
-        clean_logging(Redactor(stores.store_secrets(settings, os.environ)))
+        clean_logging(Redactor(environment.store_secrets(settings, os.environ)))
         log.exception("the agent failed")
         _write_internal_error(files)
         return 1

@@ -33,7 +33,7 @@ from danlu.agent.outputs import OutputSync
 from danlu.agent.packages.install import install
 from danlu.agent.reports.hang_detector import watch
 from danlu.agent.reports.progress import CurveReader, TrainingMonitor, TranslationSync
-from danlu.agent.script import temporary_dirs as temporary
+from danlu.agent.script import temporary_dirs
 from danlu.agent.script.child import launch_command
 from danlu.agent.script.processes import ProcessLimitMonitor
 from danlu.agent.script.sandbox_launcher import AgentResources
@@ -276,7 +276,7 @@ class _TaskRunner:
         reason, failure = diagnose(seen, request.why if request and stopped else None)
         if failure is not None:
             covered, root = self._workspace.temporary, str(self._workspace.root)
-            hidden = temporary.hidden_path(covered, failure.message, root)
+            hidden = temporary_dirs.hidden_path(covered, failure.message, root)
             failure = replace(failure, hidden=hidden)
         return TaskResult(reason, failure, ended=ended)
 

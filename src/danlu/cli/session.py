@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
-from danlu import messages as words
+from danlu import messages
 from danlu.errors import DanluError
 from danlu.messages import get_message
 from danlu.messages.terminal import TerminalOutput
@@ -126,7 +126,7 @@ class Session:
         except UserError:
             # A broken settings file is reported by the command that needs it, not by --help.
             lang = self.flags.get("lang") or self.env.get("DANLU_LANG", "")
-        words.use(lang or words.of_locale(self.env))
+        messages.use(lang or messages.of_locale(self.env))
 
 
 def _connect(settings: "Settings") -> "Client":

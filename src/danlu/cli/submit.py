@@ -84,7 +84,7 @@ def _print_packed(session: Session, code: Code) -> None:
 
 def show_plan(session: Session, submission: Submission) -> int:
     """Print the plan of a job without starting it; return the exit code."""
-    from danlu.cli import show as render_plan
+    from danlu.cli import show
 
     planned = session.client.plan(prepare(session, submission))
     if session.json:
@@ -92,7 +92,7 @@ def show_plan(session: Session, submission: Submission) -> int:
         return 0
     for note in planned["job"]["notes"]:
         session.screen.note(note)
-    session.screen.data("\n".join(render_plan.plan(planned)))
+    session.screen.data("\n".join(show.plan(planned)))
     return 0
 
 

@@ -21,6 +21,6 @@ def __getattr__(name: str) -> "Any":
     """Import the line types on use: many clients never read the log of a job."""
     if name not in ("Line", "Lines"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from danlu.job import status as output
+    from danlu.job import status
 
-    return getattr(output, name)
+    return getattr(status, name)

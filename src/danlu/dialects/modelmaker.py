@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from danlu.dialects.form import Form, boot_file_of, requirements_of, resources_of
-from danlu.job import modelmaker as estimator
+from danlu.job import modelmaker
 from danlu.job.plan import Command, Fetch, Place, Push, Role
 from danlu.job.spec import TENSORFLOW_1, JobSpec
 from danlu.messages import get_message
@@ -126,7 +126,7 @@ def _cluster(place: Place) -> Mapping[str, str]:
 def _parameters(form: Form) -> tuple[tuple[str, str], ...]:
     """Return each parameter as JSON text. A string that is valid JSON is decoded first."""
     found = {name: _decoded(value) for name, value in form.values("parameters")}
-    for name, sentence in estimator.faults(found):
+    for name, sentence in modelmaker.faults(found):
         form.fault(f"parameters.{name}", sentence)
     return tuple((name, json.dumps(value)) for name, value in found.items())
 

@@ -14,7 +14,7 @@ from danlu.job.package_names import OTHERWISE, SAME
 from danlu.messages import get_message
 from danlu_runtime.check.resolve import LIBRARIES, ask
 from danlu_runtime.old import PYTHON2, SERVED
-from danlu_runtime.repair import python2_tree as evidence
+from danlu_runtime.repair import python2_tree
 from danlu_runtime.repair.rewrite import repair_source
 
 _REQUIREMENTS = ("requirements.txt", "pip-requirements.txt")
@@ -126,7 +126,7 @@ class Use(NamedTuple):
 
 def uses(tree: ast.Module) -> Iterator[Use]:
     """Yield imported names and their used attributes; names checked by a ``try`` are left out."""
-    tried = evidence.guarded(tree)
+    tried = python2_tree.guarded(tree)
     nodes = [node for node in ast.walk(tree) if id(node) not in tried]
     known = _known(nodes, tree)
     inner: set[int] = set()

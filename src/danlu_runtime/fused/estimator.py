@@ -19,7 +19,7 @@ from tensorflow.python.training import training_util
 from danlu.errors import Unsupported
 from danlu.messages import get_message
 from danlu_runtime import steps
-from danlu_runtime.fused import refusals as choice
+from danlu_runtime.fused import refusals
 from danlu_runtime.fused.loop import Fused, draws
 from danlu_runtime.fused.refusals import why_not
 from danlu_runtime.fused.step_values import Substitute
@@ -242,9 +242,9 @@ class _Begins(tf.train.SessionRunHook):
         (specification,) = self._specifications
         folder = self._estimator.model_dir
         there = tf.train.latest_checkpoint(folder) is not None
-        xla = choice.chosen(folder, has_checkpoint=there)
+        xla = refusals.chosen(folder, has_checkpoint=there)
         fused, values, xla = _fused(specification, xla)
-        choice.keep(folder, xla)
+        refusals.keep(folder, xla)
         if fused is not None:
             plan = Plan(specification, values, fused, partial(_leave_out_xla, folder))
             self._plans[tf.get_default_graph()] = plan
@@ -270,7 +270,7 @@ def _fused(specification: Any, xla: bool) -> tuple[Fused | None, list[tf.Tensor]
 
 def _leave_out_xla(folder: str, reason: str) -> None:
     print_message(get_message("fused.no_longer_compiled", reason=reason))
-    choice.keep(folder, False)
+    refusals.keep(folder, False)
 
 
 def _looked_at(specification: Any) -> list[tf.Tensor]:

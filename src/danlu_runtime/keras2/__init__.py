@@ -28,10 +28,8 @@ def is_used() -> bool:
 
 def amend(api: Any) -> None:
     """Patch an API of tf-keras, ``tf_keras.api._v1.keras`` or ``_v2``, after it is loaded."""
-    from danlu_runtime.keras2 import names
-    from danlu_runtime.keras2 import old_arguments as accepted
-    from danlu_runtime.keras2 import paths as versions
+    from danlu_runtime.keras2 import names, old_arguments, paths
 
-    accepted.accept()
+    old_arguments.accept()
     names.complete(api)
-    api.__version__ = versions.of_tensorflow_keras()
+    api.__version__ = paths.of_tensorflow_keras()

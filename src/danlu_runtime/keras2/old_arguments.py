@@ -11,7 +11,7 @@ from tf_keras.src.layers.rnn.cudnn_gru import CuDNNGRU
 from tf_keras.src.layers.rnn.cudnn_lstm import CuDNNLSTM
 
 from danlu.messages import get_message
-from danlu_runtime.keras2 import paths as versions
+from danlu_runtime.keras2 import paths
 from danlu_runtime.reports import notes
 
 _done: list[bool] = []
@@ -25,13 +25,18 @@ def accept() -> None:
     if _done:
         return
     _done.append(True)
-    from danlu_runtime.keras2 import data_files, keras1_arguments, tensorflow_1, training_calls
-    from danlu_runtime.keras2 import paths as old_defaults
+    from danlu_runtime.keras2 import (
+        data_files,
+        keras1_arguments,
+        paths,
+        tensorflow_1,
+        training_calls,
+    )
 
     keras1_arguments.accept()
     training_calls.accept()
     accept_optimizer_arguments()
-    old_defaults.apply_where_old()
+    paths.apply_where_old()
     accept_callback_logs()
     accept_models_as_text()
     run_cudnn_without_gpu()
@@ -275,18 +280,18 @@ _ONLY_OLD = frozenset(("decay", "gradient_aggregator", "gradient_transformers"))
 
 
 def accept_optimizer_arguments() -> None:
-    if versions.first_generation():
+    if paths.first_generation():
         return  # the TensorFlow 1 API has the old optimizers
     from tf_keras.api._v2.keras import optimizers
 
     for name in _NAMES:
         old, new = getattr(optimizers.legacy, name), getattr(optimizers, name)
-        if versions.tensorflow() < _NEW_IN:
+        if paths.tensorflow() < _NEW_IN:
             setattr(optimizers, name, old)
         else:
             new.__init__ = _accepting(new.__init__)
             new.__new__ = _choosing(new, old)
-    if versions.tensorflow() < _NEW_IN:
+    if paths.tensorflow() < _NEW_IN:
         optimizers.Optimizer = optimizers.legacy.Optimizer
         _take_old_ones_by_name()
 

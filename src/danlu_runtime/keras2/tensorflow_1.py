@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from danlu_runtime.keras2 import paths as versions
+from danlu_runtime.keras2 import paths
 
 Tensor = Any
 _NO_TIMES = " - -\n"
@@ -21,7 +21,7 @@ _CONFUSIONS = ("true_positives", "true_negatives", "false_positives", "false_neg
 
 def restore() -> None:
     """Install the patches; do nothing in the second generation."""
-    if not versions.first_generation():
+    if not paths.first_generation():
         return
     _take_logits_of_own_activation()
     _begin_accumulators_at_zero()

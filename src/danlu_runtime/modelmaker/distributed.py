@@ -9,9 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from danlu_runtime.modelmaker import diagnostics as trouble
-from danlu_runtime.modelmaker import machines
-from danlu_runtime.modelmaker import training as estimators
+from danlu_runtime.modelmaker import diagnostics, machines, training
 from danlu_runtime.modelmaker.evaluation import Evaluation, training_is_over
 from danlu_runtime.modelmaker.export_check import check_export
 from danlu_runtime.modelmaker.functions import Functions, load
@@ -111,12 +109,12 @@ def train(
     tf.enable_resource_variables()  # as in one process, which gives the variables the same names
     functions = load(run, path, params)
     if over is not None:
-        estimator = estimators.estimator_of(functions, model_dir, params)
-        spec = estimators.eval_spec(functions, params, receiver_of(functions, estimator))
-        estimators.report_metrics(evaluate(estimator, spec, over))
+        estimator = training.estimator_of(functions, model_dir, params)
+        spec = training.eval_spec(functions, params, receiver_of(functions, estimator))
+        training.report_metrics(evaluate(estimator, spec, over))
         return
     functions = replace(functions, train_input_fn=machines.share(functions.train_input_fn, mine))
-    estimator = estimators.estimator_of(functions, model_dir, params)
+    estimator = training.estimator_of(functions, model_dir, params)
     if mine.role == machines.CHIEF:
         _lead(run, job, functions, estimator, params, mine)
     else:
@@ -127,14 +125,14 @@ def _lead(
     run: str, job: str, functions: Functions, estimator: Any, params: Mapping[str, Any], mine: Part
 ) -> None:
     receiver, batch = rehearse(functions, estimator)
-    estimators.report_start(estimator)
+    training.report_start(estimator)
     gathering = ChiefWaitHook(mine)
     with Evaluation(run, job) as evaluation:
         with before_last_checkpoint(gathering):
             hooks = [gathering, _EvaluationFailureHook(evaluation)]
             _run(functions, estimator, params, receiver, hooks)
         evaluation.finish()
-    check_export(os.path.join(estimator.model_dir, "export", estimators.LATEST), batch)
+    check_export(os.path.join(estimator.model_dir, "export", training.LATEST), batch)
 
 
 def _run(
@@ -143,11 +141,11 @@ def _run(
     limit = int(os.environ.get("DANLU_MAX_STEPS") or 0)
     if limit:  # each process counts its own steps; this limit counts those of all
         params = {**params, "train_max_steps": min(limit, params["train_max_steps"] or limit)}
-    with no_first_checkpoint(), trouble.training():
+    with no_first_checkpoint(), diagnostics.training():
         tf.estimator.train_and_evaluate(
             estimator,
-            estimators.train_spec(functions, params, hooks),
-            estimators.eval_spec(functions, params, receiver),
+            training.train_spec(functions, params, hooks),
+            training.eval_spec(functions, params, receiver),
         )
 
 

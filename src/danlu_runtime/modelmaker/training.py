@@ -17,11 +17,10 @@ import tensorflow as tf
 
 from danlu.errors import Refused
 from danlu.messages import get_message
-from danlu_runtime import gpus as visible
-from danlu_runtime.fused import refusals as choice
+from danlu_runtime import gpus
+from danlu_runtime.fused import refusals
 from danlu_runtime.fused.estimator import fused_steps
-from danlu_runtime.modelmaker import diagnostics as trouble
-from danlu_runtime.modelmaker import machines
+from danlu_runtime.modelmaker import diagnostics, machines
 from danlu_runtime.modelmaker.export_check import check_export, newest, versions
 from danlu_runtime.modelmaker.functions import Functions, bind, load
 from danlu_runtime.modelmaker.machines import with_files_here
@@ -247,7 +246,7 @@ def last_step(params: Mapping[str, Any]) -> int | None:
 
 def cards() -> int:
     """Return the number of GPUs of this process."""
-    shown = visible.seen() or ""
+    shown = gpus.seen() or ""
     return len([one for one in shown.split(",") if one.strip() and not one.startswith("-")])
 
 
@@ -288,7 +287,7 @@ def _configuration(model_dir: str, params: Mapping[str, Any]) -> Any:
 def train(run: str, path: str, model_dir: str, params: Mapping[str, Any]) -> None:
     """Rehearse, train, evaluate and export, as the service does for a file with functions."""
     tf.logging.set_verbosity(tf.logging.INFO)
-    choice.is_asked()  # reports an invalid value first
+    refusals.is_asked()  # reports an invalid value first
     tf.enable_resource_variables()  # only resource variables can be used in fused steps
     functions = load(run, path, params)
     if (count := cards()) > 1:
@@ -298,7 +297,7 @@ def train(run: str, path: str, model_dir: str, params: Mapping[str, Any]) -> Non
     receiver, batch = rehearse(functions, estimator)
     report_start(estimator)
     evaluation = eval_spec(functions, params, receiver)
-    with fused_steps(estimator) as hooks, no_first_checkpoint(), trouble.training():
+    with fused_steps(estimator) as hooks, no_first_checkpoint(), diagnostics.training():
         metrics, _ = tf.estimator.train_and_evaluate(
             estimator, train_spec(functions, params, hooks), evaluation
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from danlu_runtime.repair.rewrite import RepairedSource, repair_source
 from danlu_runtime.reports import notes
-from danlu_runtime.start import own_code as apart
+from danlu_runtime.start import own_code
 
 
 def program(data: bytes, path: str) -> CodeType | None:
@@ -50,11 +50,11 @@ def _show_lines(repaired: RepairedSource, data: bytes, path: str) -> None:
         data.decode("utf-8")
     except UnicodeDecodeError:
         lines = repaired.text.splitlines(keepends=True)
-        apart.import_isolated("linecache").cache[path] = (len(data), None, lines, path)
+        own_code.import_isolated("linecache").cache[path] = (len(data), None, lines, path)
         if sys.excepthook is sys.__excepthook__:
             sys.excepthook = _print_error
 
 
 def _print_error(*error: Any) -> None:
     """Python's own hook, before 3.13, reads the file itself and past the lines we know."""
-    apart.import_isolated("traceback").print_exception(*error)
+    own_code.import_isolated("traceback").print_exception(*error)

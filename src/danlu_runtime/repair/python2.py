@@ -9,7 +9,7 @@ from typing import Any
 
 from danlu.messages import get_message
 from danlu_runtime.repair.text import Finding, describe
-from danlu_runtime.start import own_code as apart
+from danlu_runtime.start import own_code
 
 # The fixers in use, with what they read as what, or a message key. The others add lines or guess.
 _FIXERS: dict[str, str | tuple[str, str]] = {
@@ -79,13 +79,13 @@ def _refactor() -> Any:
 
     fissix 24.4 caches its grammar below HOME and cannot be imported if that is not writable.
     """
-    package: Any = apart.import_isolated("fissix")
+    package: Any = own_code.import_isolated("fissix")
     try:
         package.CACHE_DIR.mkdir(parents=True, exist_ok=True)
     except OSError:
-        tempfile = apart.import_isolated("tempfile")
+        tempfile = own_code.import_isolated("tempfile")
         package.CACHE_DIR = type(package.CACHE_DIR)(tempfile.mkdtemp(prefix="danlu-fissix-"))
-    return apart.import_isolated("fissix.refactor")
+    return own_code.import_isolated("fissix.refactor")
 
 
 def looks_like(error: SyntaxError) -> bool:
@@ -105,9 +105,12 @@ def convert(text: str) -> tuple[str, list[Finding]]:
     changes = _watch(tool)
     try:
         tree = tool.refactor_string(whole, "<string>")
-    except apart.import_isolated("fissix.pgen2.parse").ParseError as error:
+    except own_code.import_isolated("fissix.pgen2.parse").ParseError as error:
         raise NotPython2(_line(error)) from None
-    except (apart.import_isolated("fissix.pgen2.tokenize").TokenError, IndentationError) as error:
+    except (
+        own_code.import_isolated("fissix.pgen2.tokenize").TokenError,
+        IndentationError,
+    ) as error:
         raise NotPython2(_line(error)) from None
     return str(tree), [_finding(name, lines) for name, lines in changes.items()]
 
@@ -116,7 +119,7 @@ def _tool() -> Any:
     refactor = _refactor()
     names = [f"fissix.fixes.fix_{name}" for name in _FIXERS]
     for name in names:
-        apart.import_isolated(name)
+        own_code.import_isolated(name)
     return refactor.RefactoringTool(names)
 
 

@@ -15,10 +15,7 @@ from typing import NamedTuple
 
 from danlu.messages import get_message
 from danlu_runtime.repair import keras_imports, python2, python2_tree
-from danlu_runtime.repair import python2_tree as evidence
-from danlu_runtime.repair import python2_tree as lists
-from danlu_runtime.repair import text as fullwidth
-from danlu_runtime.repair import text as tabs
+from danlu_runtime.repair import text as text_repair
 from danlu_runtime.repair.text import Finding
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -192,7 +189,7 @@ def repair_source(
         tree = ast.parse(draft.text, path)
         keep(tree, text, draft.text)
         mapped = keras_imports.rewrite(tree) if keras else []
-        mapped += lists.rewrite_lists(tree)
+        mapped += python2_tree.rewrite_lists(tree)
         readings = _readings(tree, draft.python2, ords)
         divides = python2_tree.first_division(tree) if readings.divides else 0
         rewritten, converted = python2_tree.rewrite(tree, readings)
@@ -246,7 +243,7 @@ def _joined(data: bytes, draft: _Draft, path: str) -> _Draft:
 
 
 def _plain(data: bytes, draft: _Draft, path: str) -> _Draft:
-    text, found = fullwidth.to_plain(draft.text)
+    text, found = text_repair.to_plain(draft.text)
     if not found:
         return draft
     return _Draft(text, [*draft.findings, *found], _error(text, path))
@@ -256,8 +253,8 @@ def _indented(data: bytes, draft: _Draft, path: str) -> _Draft:
     if not isinstance(draft.error, IndentationError) or "\t" not in draft.text:
         return draft
     line = draft.error.lineno or 1
-    for width in tabs.WIDTHS:
-        text = tabs.expand(draft.text, width)
+    for width in text_repair.WIDTHS:
+        text = text_repair.expand(draft.text, width)
         error = _error(text, path)
         if not isinstance(error, IndentationError):
             found = Finding(line, get_message("repair.tabs", width=width))
@@ -266,7 +263,7 @@ def _indented(data: bytes, draft: _Draft, path: str) -> _Draft:
 
 
 def _is_python2(text: str, path: str) -> bool:
-    proof = evidence.gather(ast.parse(text, path))
+    proof = python2_tree.gather(ast.parse(text, path))
     return bool(proof.python2) and not proof.serves_both and not proof.python3
 
 
@@ -278,11 +275,11 @@ def _converted(draft: _Draft, path: str) -> _Draft:
 
 
 def _readings(tree: ast.Module, is_python2: bool, ords: bool) -> python2_tree.Readings:
-    proof = evidence.gather(tree)
+    proof = python2_tree.gather(tree)
     return python2_tree.Readings(
         names=is_python2 or (proof.leftovers and not proof.serves_both),
         whole=is_python2,
-        divides=is_python2 and not evidence.has_future(tree, "division"),
+        divides=is_python2 and not python2_tree.has_future(tree, "division"),
         ords=is_python2 or ords,
     )
 

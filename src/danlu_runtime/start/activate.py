@@ -41,10 +41,10 @@ def start() -> None:
     version = os.environ.get(TENSORFLOW, "")
     if finder in sys.meta_path or not (version or os.environ.get(CODE)):
         return
-    from danlu_runtime import gpus as cards
+    from danlu_runtime import gpus
     from danlu_runtime.old import AFTER, SERVED, amend_loaded
 
-    cards.keep_to_own()
+    gpus.keep_to_own()
     amend_loaded()
     finder.amend(AFTER)
     finder.amend(_PARSERS)

@@ -44,10 +44,9 @@ def install(tf: object = None) -> None:
     if _installed or not (limit or box):
         return
     _installed = True
-    from danlu_runtime.steps import ends
-    from danlu_runtime.steps import session_monitor as watch
+    from danlu_runtime.steps import ends, session_monitor
 
-    watch.start(limit, box)
+    session_monitor.start(limit, box)
     ends.install()
 
 
@@ -57,19 +56,18 @@ def install_second() -> None:
         return
     install()
     from danlu_runtime.steps import eager, ends
-    from danlu_runtime.steps import eager as fitting
 
     eager.install()
-    ends.amend_now_or_later(fitting.LATER)
+    ends.amend_now_or_later(eager.LATER)
 
 
 def allowance() -> int | None:
     """Return the number of steps still allowed by ``DANLU_MAX_STEPS``, None for any."""
     if not _installed:
         return None
-    from danlu_runtime.steps import session_monitor as watch
+    from danlu_runtime.steps import session_monitor
 
-    current = watch.current()
+    current = session_monitor.current()
     return None if current is None else current.counter.left
 
 

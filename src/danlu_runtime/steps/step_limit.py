@@ -13,7 +13,7 @@ from typing import Any
 from tensorflow.python.framework import errors
 
 from danlu.messages import get_message
-from danlu_runtime.steps import graph as structure
+from danlu_runtime.steps import graph
 from danlu_runtime.steps.graph import FetchInfo, GraphInfo
 
 _FRAMES = 50
@@ -100,7 +100,7 @@ class SkippedRuns:
 
     def keep(self, fetches: Any, values: Any) -> None:
         """Store the results of a training run."""
-        for fetch, value in structure.pairs(fetches, values):
+        for fetch, value in graph.pairs(fetches, values):
             self._last[_key(fetch)] = (fetch, value)
 
     def repeats(self, value: Any) -> bool:
@@ -117,18 +117,18 @@ class SkippedRuns:
 
         ``run`` runs fetches that have never run together with a training operation.
         """
-        leaves = [ledger.leaf(fetch) for fetch in structure.single(fetches)]
+        leaves = [ledger.leaf(fetch) for fetch in graph.single(fetches)]
         self.count(next(leaf.trains for leaf in leaves if leaf.trains), expects_end_of_data)
         missing = [
             fetch
-            for fetch in structure.single(fetches)
+            for fetch in graph.single(fetches)
             if _key(fetch) not in self._last and not _only_trains(ledger.leaf(fetch))
         ]
         if missing:
             self.keep(missing, run(missing))
         if any(leaf.step is not None for leaf in leaves):
             ledger.left_out += 1
-        return structure.form(fetches, lambda fetch: self._value(ledger, fetch))
+        return graph.form(fetches, lambda fetch: self._value(ledger, fetch))
 
     def count(self, trains: frozenset[Any], expected: Callable[[], bool], factor: int = 1) -> None:
         """Count a skipped run.
@@ -160,8 +160,8 @@ class SkippedRuns:
 
     def pretend(self, ledger: GraphInfo, fetches: Any, values: Any) -> Any:
         """Return values that were read, with the step counter advanced by the skipped runs."""
-        found = {_key(fetch): value for fetch, value in structure.pairs(fetches, values)}
-        return structure.form(
+        found = {_key(fetch): value for fetch, value in graph.pairs(fetches, values)}
+        return graph.form(
             fetches, lambda fetch: _advanced(ledger, ledger.leaf(fetch), found[_key(fetch)])
         )
 

@@ -19,39 +19,29 @@ def enter(real: ModuleType) -> ModuleType:
     """
     import numpy
 
-    from danlu_runtime import checkpoint_validation as whole_checkpoints
-    from danlu_runtime import steps
+    from danlu_runtime import checkpoint_validation, steps
     from danlu_runtime.start.activate import version_seen
-    from danlu_runtime.tf1 import before_1_0 as before_one
-    from danlu_runtime.tf1 import behaviour, flags, session
-    from danlu_runtime.tf1 import cluster as cluster_files
-    from danlu_runtime.tf1 import cluster as sync_replicas
-    from danlu_runtime.tf1 import cluster as workers
-    from danlu_runtime.tf1 import removed_api as keras
-    from danlu_runtime.tf1 import removed_api as restored
-    from danlu_runtime.tf1 import removed_api as restored_rnn
-    from danlu_runtime.tf1 import session as grace
-    from danlu_runtime.tf1 import session as logs
+    from danlu_runtime.tf1 import before_1_0, behaviour, cluster, flags, removed_api, session
     from danlu_runtime.tf1.facade import Facade
     from danlu_runtime.tf1.graphs import build_as_before
 
     numpy.set_printoptions(legacy="1.25")  # numpy 2 prints np.float32(0.5) inside lists
     real.compat.v1.disable_v2_behavior()
-    restored.restore()
+    removed_api.restore()
     behaviour.restore()
-    restored_rnn.restore_rnn()
-    before_one.accept()
+    removed_api.restore_rnn()
+    before_1_0.accept()
     flags.tolerate()
-    logs.print_once()
+    session.print_once()
     session.run_without_gpu()
-    workers.pass_proxies_by()
-    workers.look_often()
-    workers.end_synchronous_runs()
-    grace.checkpoint_on_sigterm()
-    cluster_files.keep_here()
-    sync_replicas.contribute_once()
-    keras.accept_old_calls()
+    cluster.pass_proxies_by()
+    cluster.look_often()
+    cluster.end_synchronous_runs()
+    session.checkpoint_on_sigterm()
+    cluster.keep_here()
+    cluster.contribute_once()
+    removed_api.accept_old_calls()
     build_as_before()
-    whole_checkpoints.install(real)
+    checkpoint_validation.install(real)
     steps.install()
     return Facade(real, version_seen())

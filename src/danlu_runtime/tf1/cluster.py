@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from danlu_runtime import cluster as proxies
+from danlu_runtime import cluster
 
 _DEFAULT, _OFTEN = 30, 1.0  # seconds
 
@@ -22,7 +22,7 @@ def pass_proxies_by() -> None:
     def make_reachable(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)
         addresses = [address for job in made.cluster.job for address in job.tasks.values()]
-        proxies.bypass(address.rpartition(":")[0] for address in addresses)
+        cluster.bypass(address.rpartition(":")[0] for address in addresses)
         return made
 
     server_lib._make_server_def = make_reachable

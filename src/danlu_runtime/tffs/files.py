@@ -17,7 +17,7 @@ from io import BufferedReader
 
 from danlu.storage import paths
 from danlu.storage.paths_lookup import file_key, place
-from danlu_runtime.tffs import shutdown as events
+from danlu_runtime.tffs import shutdown
 
 FLUSH, CLOSE, RELEASE, ABANDON = range(4)  # in the order of shim.c
 _CHUNK = 8 << 20
@@ -75,7 +75,7 @@ class Draft:
     def __init__(self, path: bytes, *, append: bool) -> None:
         location = place(path)
         self._storage, self._key = location.storage, file_key(location)
-        self._file = events.draft_file(path)
+        self._file = shutdown.draft_file(path)
         self._stored = -1  # size of the stored object in bytes; the file only grows
         self.owner = os.getpid()
         self._lock = threading.Lock()
@@ -122,7 +122,7 @@ class Draft:
         return os.fstat(self._file.fileno()).st_size
 
     def _is_worth(self, size: int) -> bool:
-        if not events.is_events(self.path):
+        if not shutdown.is_events(self.path):
             return size <= _ALWAYS or size - self._stored >= size // 8
         wait = self._next - time.monotonic()
         if wait > 0 and self._timer is None:

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from danlu import messages
 from danlu.messages import get_message
 from danlu.sandbox.entry import LaunchOrder, enter_sandbox
-from danlu.taskdir import warm_protocol as warm
+from danlu.taskdir import warm_protocol
 from danlu_runtime.start import activate
 from danlu_runtime.warm import KERAS
 from danlu_runtime.warm import env_check as variables
@@ -184,12 +184,12 @@ def start_script(
         if reason:
             raise ColdStartRequired(reason)
         set_cmdline_and_environ(order.argv, order.env)
-        warm.send_json(connection, ready=os.getpid(), keeper=os.getppid(), lost=list(lost))
-        if connection.recv(1) != warm.GO:
+        warm_protocol.send_json(connection, ready=os.getpid(), keeper=os.getppid(), lost=list(lost))
+        if connection.recv(1) != warm_protocol.GO:
             os._exit(0)
     except Exception as error:
         with contextlib.suppress(OSError):
-            warm.send_json(connection, cold=str(error) or repr(error))
+            warm_protocol.send_json(connection, cold=str(error) or repr(error))
         os._exit(0)
     connection.close()
     _take(handles)

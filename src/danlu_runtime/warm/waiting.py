@@ -14,9 +14,9 @@ from pathlib import Path
 
 from danlu.sandbox import kernel
 from danlu.sandbox.entry import LaunchOrder, reset_signals
-from danlu.taskdir import warm_protocol as warm
+from danlu.taskdir import warm_protocol
 from danlu.taskdir.processes import MARK
-from danlu_runtime.warm import script_start as image
+from danlu_runtime.warm import script_start
 from danlu_runtime.warm.modules import Recording
 from danlu_runtime.warm.script_start import start_script
 
@@ -60,7 +60,7 @@ def _collect(child: int, connection: socket.socket) -> bool:
             if pid == child:
                 running = False
                 with contextlib.suppress(OSError):
-                    warm.send_json(connection, status=status)
+                    warm_protocol.send_json(connection, status=status)
     return running
 
 
@@ -109,7 +109,7 @@ def _listen(folder: Path, key: str) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     path = folder / f"{key}.sock"
     path.unlink(missing_ok=True)  # left by a process that was killed
-    with warm.address(folder, key) as address:
+    with warm_protocol.address(folder, key) as address:
         listening.bind(address)
     path.chmod(0o600)
     listening.listen(64)
@@ -136,13 +136,13 @@ def _receive_order(connection: socket.socket) -> tuple[LaunchOrder, list[int]]:
     kernel.become_subreaper()
     connection.settimeout(_ORDER_TIMEOUT)
     try:
-        if not warm.same_user(connection):
+        if not warm_protocol.same_user(connection):
             os._exit(1)
-        data, handles = warm.receive(connection, 2)
+        data, handles = warm_protocol.receive(connection, 2)
     except (OSError, EOFError):
         os._exit(1)
     connection.settimeout(None)
     order = LaunchOrder.load(data)
     with contextlib.suppress(OSError):  # shown in process listings of this machine
-        image.set_cmdline_and_environ([*order.argv[:2], "--keep", order.env[MARK]], {})
+        script_start.set_cmdline_and_environ([*order.argv[:2], "--keep", order.env[MARK]], {})
     return order._replace(parent=os.getpid()), handles

@@ -289,9 +289,9 @@ def test_functions_around_the_model_are_kept_with_it(tf, train, newest):
 
 
 def test_data_inside_the_graph_is_reported(tf, train, capfd):
-    from danlu_runtime.modelmaker import diagnostics as trouble
+    from danlu_runtime.modelmaker import diagnostics
 
-    trouble._LARGE = 1 << 20
+    diagnostics._LARGE = 1 << 20
     whole = "tf.data.Dataset.from_tensor_slices(({'x': numpy.zeros([1 << 19, 1], 'f')}, "
 
     train("import numpy\n" + LINE.replace(

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from danlu_runtime.repair import python2_tree as lists
+from danlu_runtime.repair import python2_tree
 
 MEASURED = [
     "sizes = map(int, '1,2'.split(','))\nresult = len(sizes)",
@@ -27,7 +27,7 @@ LEFT_ALONE = [
 def test_what_python_3_refuses_is_read_as_list(source):
     tree = ast.parse(source)
 
-    found = lists.rewrite_lists(tree)
+    found = python2_tree.rewrite_lists(tree)
 
     space = {}
     exec(compile(tree, "train.py", "exec"), space)
@@ -40,5 +40,5 @@ def test_anything_else_is_left_alone(source):
     tree = ast.parse(source)
     before = ast.dump(tree)
 
-    assert lists.rewrite_lists(tree) == []
+    assert python2_tree.rewrite_lists(tree) == []
     assert ast.dump(tree) == before

@@ -5,8 +5,7 @@ import codecs
 
 import pytest
 
-from danlu_runtime.repair import rewrite as encoding
-from danlu_runtime.repair import rewrite as lines
+from danlu_runtime.repair import rewrite
 from danlu_runtime.repair import text as fullwidth
 from danlu_runtime.repair import text as tabs
 from danlu_runtime.repair.rewrite import nearest_keyword
@@ -22,7 +21,7 @@ from danlu_runtime.repair.rewrite import nearest_keyword
     ],
 )
 def test_what_python_reads_is_read_without_a_word(data, text):
-    assert encoding.decode(data) == (text or data.decode("latin-1"), [])
+    assert rewrite.decode(data) == (text or data.decode("latin-1"), [])
 
 
 @pytest.mark.parametrize(
@@ -36,7 +35,7 @@ def test_what_python_reads_is_read_without_a_word(data, text):
     ],
 )
 def test_what_windows_editors_write_is_reported(data, line, message):
-    text, (finding,) = encoding.decode(data)
+    text, (finding,) = rewrite.decode(data)
 
     assert "s = " in text
     assert finding.line == line
@@ -88,7 +87,7 @@ def test_nodes_keep_lines_of_file_they_came_from():
     new = "def f(t):\n    a, b = t\n    print(a)\n    return b\nf(1)"
     tree = ast.parse(new)
 
-    lines.keep(tree, old, new)
+    rewrite.keep(tree, old, new)
 
     body = tree.body[0].body
     assert [node.lineno for node in body[1:]] == [2, 3]

@@ -88,9 +88,9 @@ def test_loop_that_reads_global_step_by_itself_ends(tf, monkeypatch):
 
 
 def test_a_loop_without_end_ends_the_program_well(tf, monkeypatch, capfd):
-    from danlu_runtime.steps import step_limit as loop
+    from danlu_runtime.steps import step_limit
 
-    monkeypatch.setattr(loop, "RUNS", 100)
+    monkeypatch.setattr(step_limit, "RUNS", 100)
     watch(monkeypatch, limit=5)
     made = model(tf)
 
@@ -104,9 +104,9 @@ def test_a_loop_without_end_ends_the_program_well(tf, monkeypatch, capfd):
 
 
 def test_loop_catching_outofrange_forever_ends_program(tf, monkeypatch):
-    from danlu_runtime.steps import step_limit as loop
+    from danlu_runtime.steps import step_limit
 
-    monkeypatch.setattr(loop, "RUNS", 100)
+    monkeypatch.setattr(step_limit, "RUNS", 100)
     watch(monkeypatch, limit=5)
     made = model(tf)
 
@@ -219,9 +219,9 @@ def test_operation_that_comes_after_limit_runs_once(tf, monkeypatch):
 
 
 def test_each_loop_has_its_own_timeout(tf, monkeypatch):
-    from danlu_runtime.steps import step_limit as loop
+    from danlu_runtime.steps import step_limit
 
-    monkeypatch.setattr(loop, "RUNS", 100)
+    monkeypatch.setattr(step_limit, "RUNS", 100)
     watch(monkeypatch, limit=4)
 
     with tf.Session() as session:

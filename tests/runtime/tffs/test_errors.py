@@ -127,9 +127,9 @@ def test_what_cannot_be_done_is_reported(tf2: Any, bucket: str) -> None:
 def test_what_a_service_refuses_keeps_its_sentence(
     tf2: Any, tmp_path: Path, name: str, kind: str
 ) -> None:
-    from danlu.storage.s3 import answers as s3_faults
+    from danlu.storage.s3 import answers
 
-    error = {"StorageError": StorageError}.get(name) or getattr(s3_faults, name)
+    error = {"StorageError": StorageError}.get(name) or getattr(answers, name)
     use(Elsewhere(tmp_path, error("The service says no.")))
 
     def write() -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from danlu.storage import paths
-from danlu_runtime.tffs import files
-from danlu_runtime.tffs import shutdown as events
+from danlu_runtime.tffs import files, shutdown
 
 EVENTS = b"obs://bucket/log/events.out.tfevents.1.machine"
 
@@ -89,7 +88,7 @@ def test_event_files_of_task_are_in_its_box(tmp_path, monkeypatch):
 
 def test_kept_event_files_match_limit_of_agent(tmp_path, monkeypatch):
     monkeypatch.setenv("DANLU_BOX", str(tmp_path))
-    monkeypatch.setattr(events, "_kept", 199)
+    monkeypatch.setattr(shutdown, "_kept", 199)
     for number in range(3):
-        events.draft_file(b"obs://bucket/events.out.tfevents.%d" % number).close()
+        shutdown.draft_file(b"obs://bucket/events.out.tfevents.%d" % number).close()
     assert len(list(tmp_path.rglob("*tfevents*"))) == 1

@@ -7,9 +7,7 @@ import pytest
 
 from danlu.agent.script.warm_client import _KERAS_3, _keras
 from danlu_runtime.start.activate import _comes_with_keras_2
-from danlu_runtime.warm import KERAS
-from danlu_runtime.warm import env_check as variables
-from danlu_runtime.warm import script_start as refusal
+from danlu_runtime.warm import KERAS, env_check, script_start
 
 
 @pytest.fixture
@@ -22,7 +20,7 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def why(code: Path, *, keras: bytes = b"{}", packages=(), module: bool = False) -> str:
     script = "trainer" if module else str(code / "train.py")
     launch = {"run": script, "module": module, "sys_path": [], "code": str(code)}
-    return refusal.cold_start_reason(launch, packages, {"six", "numpy"}, keras)
+    return script_start.cold_start_reason(launch, packages, {"six", "numpy"}, keras)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +96,7 @@ def test_variable_changed_too_late_is_reported_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("danlu_runtime.gpus.is_there", lambda: False)
-    watch = variables.LateEnvCheck({"TF2_BEHAVIOR"})
+    watch = env_check.LateEnvCheck({"TF2_BEHAVIOR"})
     watch.begin()
     for name in ("MINE", "TF2_BEHAVIOR", "TF_CONFIG", "CUDA_VISIBLE_DEVICES"):
         monkeypatch.setenv(name, "1")
@@ -163,7 +161,7 @@ def test_packages_of_its_own(code: Path, tmp_path: Path) -> None:
 
 
 def test_more_code_than_can_be_looked_through(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variables, "_MOST_FILES", 2)
+    monkeypatch.setattr(env_check, "_MOST_FILES", 2)
     for name in "abc":
         (code / f"{name}.py").touch()
     assert why(code) == "the code has more than 2 files"

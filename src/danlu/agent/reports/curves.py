@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from danlu.job import status as model
+from danlu.job import status
 from danlu.job.wire import to_wire
 
 _HEAD, _SUM = struct.Struct("<QI"), struct.Struct("<I")
@@ -232,7 +232,7 @@ _MAX_TAG = 300  # characters of a tag
 class Collection:
     """The curves in a set of event files. Not thread-safe."""
 
-    def __init__(self, most: int = model.MAX_CURVES, points: int = model.POINTS) -> None:
+    def __init__(self, most: int = status.MAX_CURVES, points: int = status.POINTS) -> None:
         self._most = most
         self._points = points
         self._files: dict[str, EventFileReader] = {}
@@ -254,13 +254,13 @@ class Collection:
                 log.warning("file passed over path=%s error=%s", path, error)
         return changed
 
-    def curves(self) -> model.Curves:
-        most = model.ALL_POINTS // max(len(self._series), 1)
+    def curves(self) -> status.Curves:
+        most = status.ALL_POINTS // max(len(self._series), 1)
         found = [
-            model.Curve(run, tag, tuple(map(_to_model, _thinned(series.points(), most))))
+            status.Curve(run, tag, tuple(map(_to_model, _thinned(series.points(), most))))
             for (run, tag), series in sorted(self._series.items())
         ]
-        return model.Curves(tuple(found), len(self._left_out))
+        return status.Curves(tuple(found), len(self._left_out))
 
     def _take(self, run: str, path: str, item: Scalar | Restart) -> None:
         if isinstance(item, Restart):
@@ -306,7 +306,7 @@ def _thinned(points: list[Point], most: int) -> list[Point]:
     return series.points()
 
 
-def _to_model(point: Point) -> model.Point:
+def _to_model(point: Point) -> status.Point:
     if math.isfinite(point.value):
         return (point.step, point.time, point.value)
     word = "NaN" if math.isnan(point.value) else f"{'-' if point.value < 0 else ''}Infinity"

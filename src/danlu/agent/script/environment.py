@@ -15,8 +15,8 @@ from pathlib import Path
 
 import danlu
 from danlu import messages
-from danlu.agent.script import temporary_dirs as temporary
-from danlu.job import gpus as cards
+from danlu.agent.script import temporary_dirs
+from danlu.job import gpus
 from danlu.job.plan import Place, Task, written_by
 from danlu.settings import Endpoint, Settings, endpoint_of
 from danlu.taskdir.processes import MARK, mark
@@ -242,7 +242,9 @@ def child_environment(
     """
     theirs = {**task.command.env, **secrets}
     kept = kept_variables(own)
-    if temporary.temporary_folders(task, settings) or not os.path.isdir(kept.get("TMPDIR", "")):
+    if temporary_dirs.temporary_folders(task, settings) or not os.path.isdir(
+        kept.get("TMPDIR", "")
+    ):
         kept.pop("TMPDIR", None)  # the task has its own /tmp, or the machine's folder is gone
     packages = [*filter(None, [installed]), f"{box}/{PACKAGES}"]
     given = task.command.env.get("PYTHONPATH", "")
@@ -263,8 +265,8 @@ def child_environment(
         **correct_store_variables(settings, task, theirs),
         **store_settings_variables(settings),
         "PYTHONPATH": ":".join(filter(None, [str(STARTUP), given])),
-        cards.OWN: own_cards,
-        cards.NAME: cards.within(own_cards, theirs.get(cards.NAME, own_cards)),
+        gpus.OWN: own_cards,
+        gpus.NAME: gpus.within(own_cards, theirs.get(gpus.NAME, own_cards)),
         "DANLU_PACKAGES": "\n".join(packages),  # a folder's name may hold any other separator
         MARK: mark(task.job_id, task.attempt, task.name),
         "DANLU_JOB_ID": task.job_id,

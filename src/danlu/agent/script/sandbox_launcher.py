@@ -19,8 +19,7 @@ from pathlib import Path
 
 import danlu
 from danlu.job.status import Agent
-from danlu.sandbox import cgroup, kernel
-from danlu.sandbox import entry as sandbox
+from danlu.sandbox import cgroup, entry, kernel
 from danlu.sandbox.cgroup import ControlGroup
 from danlu.sandbox.entry import ERROR_FD, ORDER, RESET, BaseMounts
 from danlu.taskdir.processes import MARK, read_process
@@ -158,13 +157,13 @@ def _forked(group: ControlGroup | None) -> SandboxLauncher:
 def _run_launcher(ends: _Ends, group: ControlGroup | None) -> None:
     """Run a launcher in the forked child, with only its pipes open, and wait for the order."""
     try:
-        sandbox.reset_signals()
+        entry.reset_signals()
         for source, target in ends.moves:
             os.dup2(source, target)
         os.closerange(ERROR_FD + 1, max(map(int, os.listdir("/proc/self/fd"))) + 1)
         if group is not None:
             group.join()
-        sandbox.enter()
+        entry.enter()
     finally:
         os._exit(125)
 

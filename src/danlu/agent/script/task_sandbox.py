@@ -12,7 +12,7 @@ from danlu.agent.context import HOSTS, TaskContext, Workspace
 from danlu.agent.control import StopRequest
 from danlu.agent.packages.uv import installer_variables
 from danlu.agent.script import environment as stores
-from danlu.agent.script import temporary_dirs as temporary
+from danlu.agent.script import temporary_dirs
 from danlu.agent.script.child import ChildProcess, Reaper, needed_paths
 from danlu.agent.script.environment import PACKAGES, STARTUP, child_environment, kept_variables
 from danlu.agent.script.warm_client import find, may_start_warm
@@ -43,7 +43,7 @@ class TaskSandbox:
         self._bounds = context.process_limits
         self._reaper = Reaper(context.stop.wake)
         self._launchers = context.resources.launchers
-        self._shm = temporary.shared_memory_size(context.task, context.settings)
+        self._shm = temporary_dirs.shared_memory_size(context.task, context.settings)
 
     def send_base_mounts(self) -> None:
         """Start to create the base mounts of the sandbox while inputs are fetched.
@@ -133,13 +133,15 @@ class TaskSandbox:
         words = (*command.args, *command.env.values())
         needed = [
             *(*needed_paths(), str(STARTUP)),
-            *temporary.paths_in_variables(variables),
+            *temporary_dirs.paths_in_variables(variables),
             *(item.ca_bundle for item in self._settings.stores.values() if item.ca_bundle),
-            *temporary.paths_in_urls(workspace.temporary, words),
+            *temporary_dirs.paths_in_urls(workspace.temporary, words),
             # Without a fetch, the code is on this machine.
             *([] if command.fetch else [command.cwd, os.path.dirname(command.run)]),
         ]
-        return own + temporary.visible_paths(workspace.temporary, filter(os.path.isabs, needed))
+        return own + temporary_dirs.visible_paths(
+            workspace.temporary, filter(os.path.isabs, needed)
+        )
 
     def _root(self) -> Root:
         workspace, settings = self.workspace, self._settings
@@ -151,7 +153,7 @@ class TaskSandbox:
             outputs=[
                 (str(workspace.below_root(item.path)), item.path)
                 for item in workspace.task.command.push
-                if any(temporary.within(item.path, layer) for layer in layers)
+                if any(temporary_dirs.within(item.path, layer) for layer in layers)
             ],
             hidden=_real(settings.home, settings.socket.parent, settings.file.parent),
             kept=_real(*needed_paths(), STARTUP, *filter(None, [self.installed])),

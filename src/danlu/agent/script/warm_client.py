@@ -19,7 +19,7 @@ from danlu.atomic_file import write_whole
 from danlu.job.plan import Task
 from danlu.messages import get_message
 from danlu.sandbox.entry import LaunchOrder
-from danlu.taskdir import warm_protocol as warm
+from danlu.taskdir import warm_protocol
 from danlu.taskdir.warm_protocol import WarmProcessSpec
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class WarmProcess:
     def go(self, wake: Callable[[], None]) -> None:
         """Let the script run; ``wake`` is called when it has ended."""
         with contextlib.suppress(OSError):  # it was just killed; the thread below receives its end
-            self._connection.sendall(warm.GO)
+            self._connection.sendall(warm_protocol.GO)
         threading.Thread(
             target=self._receive_status, args=(wake,), name="exit-monitor", daemon=True
         ).start()
@@ -70,7 +70,7 @@ class WarmProcess:
 
     def _receive_status(self, wake: Callable[[], None]) -> None:
         try:
-            status = int(warm.receive_json(self._connection)["status"])
+            status = int(warm_protocol.receive_json(self._connection)["status"])
         except (OSError, EOFError, ValueError, KeyError) as error:
             log.warning("exit monitor lost pid=%s error=%r", self.monitor, error)
             status = signal.SIGKILL  # the kernel kills the script with its parent
@@ -116,12 +116,12 @@ class WarmPoolClient:
         self, connection: socket.socket, order: LaunchOrder, handles: tuple[int, int]
     ) -> WarmProcess | None:
         connection.settimeout(_TIMEOUT)
-        with warm.address(self._folder, self._wanted.key) as address:
+        with warm_protocol.address(self._folder, self._wanted.key) as address:
             connection.connect(address)
-        if not warm.same_user(connection):
+        if not warm_protocol.same_user(connection):
             raise OSError("the waiting process is another user's")
-        warm.send(connection, order.dump(), handles)
-        answer = warm.receive_json(connection)
+        warm_protocol.send(connection, order.dump(), handles)
+        answer = warm_protocol.receive_json(connection)
         if "cold" in answer:
             self.cold = str(answer["cold"])
             return None
@@ -138,7 +138,7 @@ class WarmPoolClient:
         """
         with contextlib.suppress(OSError):
             address = self._folder / f"{self._wanted.key}.sock"
-            address.replace(address.with_suffix(warm.GIVEN_UP))
+            address.replace(address.with_suffix(warm_protocol.GIVEN_UP))
 
     def _request_process(self) -> None:
         """Request a warm process of this kind for later tasks.
@@ -157,10 +157,10 @@ def find(home: Path, task: Task, env: Mapping[str, str], installed: str) -> Warm
 
     It is None if there is no pool or the task needs no TensorFlow.
     """
-    folder = home / warm.FOLDER
+    folder = home / warm_protocol.FOLDER
     if _VERSION not in env or not folder.is_dir():
         return None
-    early = {name: value for name, value in env.items() if warm.is_read_early(name)}
+    early = {name: value for name, value in env.items() if warm_protocol.is_read_early(name)}
     return WarmPoolClient(
         folder, WarmProcessSpec(sys.executable, _packages(), early), _why(task, env, installed)
     )
@@ -168,7 +168,7 @@ def find(home: Path, task: Task, env: Mapping[str, str], installed: str) -> Warm
 
 def may_start_warm(home: Path, task: Task) -> bool:
     """Return True if a warm process may exist for the task. Its environment need not be known."""
-    return _VERSION in task.command.env and (home / warm.FOLDER).is_dir()
+    return _VERSION in task.command.env and (home / warm_protocol.FOLDER).is_dir()
 
 
 def _why(task: Task, env: Mapping[str, str], installed: str) -> str:
@@ -182,7 +182,7 @@ def _why(task: Task, env: Mapping[str, str], installed: str) -> str:
         return get_message("cold.pythonpath")
     for name in sorted(env):
         shared = name in _SHARED or name.startswith(_SHARED_BEGINNINGS)
-        if warm.is_read_early(name) and (not shared or name in task.secrets):
+        if warm_protocol.is_read_early(name) and (not shared or name in task.secrets):
             return get_message("cold.variable", name=name)
     return ""
 

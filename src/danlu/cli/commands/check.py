@@ -27,7 +27,7 @@ from danlu.cli.text import fields
 from danlu.errors import PlatformError, Refused
 from danlu.job.spec import NOT_OURS, TENSORFLOW_1, UNDECIDED, parse
 from danlu.messages import VARIABLE, get_message, language
-from danlu.usercode import tensorflow_version as versions
+from danlu.usercode import tensorflow_version
 from danlu.usercode.code_snapshot import CodeSnapshot, ReadBudget
 from danlu.usercode.service_detection import DetectedService
 
@@ -73,10 +73,10 @@ def of_code(code: Code, seen: CodeSnapshot, entry: str) -> VersionChoice:
     """Return the version detected in the code; ``entry`` is the file to start, if known."""
     path = Path(code.path).expanduser()
     if code.packed or code.folder is None:
-        return version_choice(versions.find(seen.texts, entry))
+        return version_choice(tensorflow_version.find(seen.texts, entry))
     if path.is_file():
         return of_file(path)
-    return version_choice(versions.find(read_folder(path, ReadBudget()).texts, entry))
+    return version_choice(tensorflow_version.find(read_folder(path, ReadBudget()).texts, entry))
 
 
 def of_file(path: Path) -> VersionChoice:
@@ -89,14 +89,14 @@ def of_entry(entry: str, folder: Path) -> VersionChoice:
 
     If nothing is detected there but it starts other programs, all code in ``folder`` is searched.
     """
-    reached = versions.follow(entry, reader(folder))
-    found = versions.decide(reached)
+    reached = tensorflow_version.follow(entry, reader(folder))
+    found = tensorflow_version.decide(reached)
     if found is None and any(_STARTS.search(text) for text in reached.values()):
-        found = versions.decide(read_folder(folder, ReadBudget()).texts)
-    return version_choice(found or versions.DetectedVersion())
+        found = tensorflow_version.decide(read_folder(folder, ReadBudget()).texts)
+    return version_choice(found or tensorflow_version.DetectedVersion())
 
 
-def reader(folder: Path) -> versions.Read:
+def reader(folder: Path) -> tensorflow_version.Read:
     budget = ReadBudget()
 
     def read(name: str) -> str | None:
@@ -109,7 +109,7 @@ def reader(folder: Path) -> versions.Read:
     return read
 
 
-def version_choice(found: versions.DetectedVersion) -> VersionChoice:
+def version_choice(found: tensorflow_version.DetectedVersion) -> VersionChoice:
     if found.sign is None:
         return VersionChoice("", get_message("version.nothing"))
     place = f"{found.sign.file}:{found.sign.line}"

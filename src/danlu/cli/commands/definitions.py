@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from danlu.cli import show as render_definition
+from danlu.cli import show
 from danlu.cli.code import locate, send
 from danlu.cli.options import Group
 from danlu.cli.request import place_uri
@@ -39,7 +39,7 @@ def create_dataset(session: Session, name: str, uri: str, description: str) -> N
             hint=get_message("run.local_elsewhere.hint"),
         )
     view = session.client.datasets.create(name, {"uri": place, "description": description})
-    render_definition.made(session, view, "dataset.read_with")
+    show.made(session, view, "dataset.read_with")
 
 
 @dataset_command.command("ls")
@@ -56,7 +56,7 @@ def list_datasets(session: Session, quiet: bool) -> None:
         for view in found
     ]
     head = ("dataset.files", "dataset.size", "dataset.uri")
-    render_definition.listed(session, found, head, rows, quiet=quiet, none="dataset.none")
+    show.listed(session, found, head, rows, quiet=quiet, none="dataset.none")
 
 
 @dataset_command.command("show")
@@ -68,7 +68,7 @@ def show_dataset(session: Session, reference: str) -> None:
     if session.json:
         session.screen.json(view)
         return
-    lines = render_definition.dataset(view, time.time(), session.screen.paint)
+    lines = show.dataset(view, time.time(), session.screen.paint)
     session.screen.data("\n".join(lines))
 
 
@@ -79,7 +79,7 @@ def remove_dataset(session: Session, references: tuple[str, ...]) -> None:
     """Forget versions, or all of a NAME. The data stays where it is."""
     for reference in references:
         session.client.datasets.remove(reference)
-        render_definition.removed(session, reference)
+        show.removed(session, reference)
 
 
 _FROM_PATH = ("code", "code_origin")
@@ -138,7 +138,7 @@ def create_algorithm(
     if description:
         definition["description"] = description
     view = session.client.algorithms.create(name, definition)
-    render_definition.made(session, view, "algorithm.run_with")
+    show.made(session, view, "algorithm.run_with")
 
 
 @algorithm_command.command("ls")
@@ -152,7 +152,7 @@ def list_algorithms(session: Session, quiet: bool) -> None:
         return
     rows = [[view["boot_file"], view["description"]] for view in found]
     head = ("algorithm.boot_file", "definition.description")
-    render_definition.listed(session, found, head, rows, quiet=quiet, none="algorithm.none")
+    show.listed(session, found, head, rows, quiet=quiet, none="algorithm.none")
 
 
 @algorithm_command.command("show")
@@ -164,7 +164,7 @@ def show_algorithm(session: Session, reference: str) -> None:
     if session.json:
         session.screen.json(view)
         return
-    lines = render_definition.algorithm(view, time.time(), session.screen.paint)
+    lines = show.algorithm(view, time.time(), session.screen.paint)
     session.screen.data("\n".join(lines))
 
 
@@ -175,4 +175,4 @@ def remove_algorithm(session: Session, references: tuple[str, ...]) -> None:
     """Forget versions, or all of a NAME. Jobs made from them keep their copy."""
     for reference in references:
         session.client.algorithms.remove(reference)
-        render_definition.removed(session, reference)
+        show.removed(session, reference)

@@ -17,7 +17,7 @@ from danlu.cli.session import Session
 from danlu.errors import Refused
 from danlu.job.spec import TENSORFLOW_1
 from danlu.messages import VARIABLE, get_message, language
-from danlu.usercode import tensorflow_version as versions
+from danlu.usercode import tensorflow_version
 
 _WORDS = "danlu.cli.python_words"
 FOREGROUND = STARTUP.parent / "foreground.py"
@@ -125,7 +125,9 @@ def choose(given: str, target: Program) -> VersionChoice:
     if target.kind == "module":
         return check.of_entry(target.words[1], Path.cwd())
     code = {"<string>": target.words[1]}
-    return check.version_choice(versions.decide(code) or versions.DetectedVersion())
+    return check.version_choice(
+        tensorflow_version.decide(code) or tensorflow_version.DetectedVersion()
+    )
 
 
 def environment(own: Mapping[str, str], target: Program, chosen: VersionChoice) -> dict[str, str]:

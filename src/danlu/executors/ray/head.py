@@ -29,7 +29,7 @@ from danlu.executors.ray.access import (
     ray_environment,
     token_file,
 )
-from danlu.job import gpus as cards
+from danlu.job import gpus
 from danlu.messages import get_message
 from danlu.settings import Settings, runtime_folder
 from danlu.storage.locate import jobs_place
@@ -341,7 +341,7 @@ def _cards(settings: Settings) -> tuple[str, ...]:
 def _environment(settings: Settings) -> dict[str, str]:
     """Return the environment of a head. It sees only the GPUs in the settings."""
     own = {**os.environ, **ray_environment(own_token(settings))}
-    return own if settings.gpus == "auto" else {**own, cards.NAME: ",".join(_cards(settings))}
+    return own if settings.gpus == "auto" else {**own, gpus.NAME: ",".join(_cards(settings))}
 
 
 def _make_token(settings: Settings) -> None:

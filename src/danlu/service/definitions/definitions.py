@@ -21,8 +21,7 @@ from danlu.job.wire import from_wire, to_wire
 from danlu.messages import get_message
 from danlu.messages.text import files_text
 from danlu.records.api import Records
-from danlu.service.definitions import algorithms as algorithm_form
-from danlu.service.definitions import algorithms as algorithm_use
+from danlu.service.definitions import algorithms as algorithm_forms
 from danlu.service.jobs.draft import SubmissionChecks
 from danlu.service.jobs.locations import find_unanswered
 from danlu.storage.locate import Location, Stores
@@ -123,9 +122,9 @@ class Definitions:
         Raises:
             InvalidJob: the definition or its code is invalid; lists every fault.
         """
-        algorithm, faults = algorithm_form.read(name, body)
+        algorithm, faults = algorithm_forms.read(name, body)
         if algorithm.code and algorithm.boot_file:
-            spec = JobSpec(name, algorithm_use.DIALECT, algorithm.code, algorithm.boot_file)
+            spec = JobSpec(name, algorithm_forms.DIALECT, algorithm.code, algorithm.boot_file)
             spec, silent = self._ground.answering(spec)
             faults += [*silent, *self._ground.code(spec)]
         _raise_if_any([*_name_fault(name), *faults])
@@ -189,10 +188,10 @@ class Definitions:
         ``again``: use the versions that this job used.
         """
         algorithm, faults = self._asked_algorithm(request, again)
-        moot = algorithm_use.CODE if faults else ()
+        moot = algorithm_forms.CODE if faults else ()
         filled = {key: value for key, value in request.items() if key != "algorithm"}
         if algorithm is not None:
-            filled, faults = algorithm_use.fill(request, algorithm)
+            filled, faults = algorithm_forms.fill(request, algorithm)
         used: dict[str, Dataset] = {}
         notes: list[str] = []
 

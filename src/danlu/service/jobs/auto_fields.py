@@ -11,14 +11,13 @@ from dataclasses import replace
 from danlu import dialects
 from danlu.dialects import dls
 from danlu.errors import find_similar
-from danlu.job import modelmaker as estimator
+from danlu.job import modelmaker
 from danlu.job.spec import UNDECIDED, JobSpec, is_first
 from danlu.messages import get_message
 from danlu.messages.text import size as size_text
 from danlu.service.diagnosis.arguments import SERVICE_ARGUMENTS
 from danlu.service.jobs.locations import Source
-from danlu.usercode import channel_use as scan
-from danlu.usercode import tensorflow_version as versions
+from danlu.usercode import channel_use, tensorflow_version
 from danlu.usercode.calls import calls, literal, signatures, tokens
 from danlu.usercode.parameters import ScriptParameters, read_parameters
 
@@ -67,8 +66,8 @@ def _urls(spec: JobSpec, source: Source) -> tuple[str, list[str]]:
     # Third-party dialects may not define OUTPUTS_AS_URLS.
     as_urls = getattr(dialects.get(spec.dialect), "OUTPUTS_AS_URLS", False)
     outputs = [name for name in remote if as_urls and name in spec.outputs]
-    found = scan.find(source.texts, [name for name in remote if name not in outputs])
-    written = scan.find_outputs(source.texts, outputs)
+    found = channel_use.find(source.texts, [name for name in remote if name not in outputs])
+    written = channel_use.find_outputs(source.texts, outputs)
     urls = {*found.urls, *written.urls}
     notes = []
     for name, reason in {**(found.reasons or {}), **(written.reasons or {})}.items():
@@ -95,7 +94,7 @@ def _tensorflow(spec: JobSpec, source: Source) -> tuple[str, list[str]]:
     """
     inside = source.inside(spec.options)
     texts = {inside(name): text for name, text in source.texts.items()}
-    found = versions.find(texts, spec.entry)
+    found = tensorflow_version.find(texts, spec.entry)
     # Third-party dialects may not define TENSORFLOW.
     fixed = str(getattr(dialects.get(spec.dialect), "TENSORFLOW", ""))
     if found.sign is None:
@@ -108,7 +107,7 @@ def _tensorflow(spec: JobSpec, source: Source) -> tuple[str, list[str]]:
     return version, [get_message(key, version=version, reason=reason)]
 
 
-def _reason(found: versions.DetectedVersion) -> str:
+def _reason(found: tensorflow_version.DetectedVersion) -> str:
     assert found.sign is not None
     place = f"{found.sign.file}:{found.sign.line}"
     return get_message(f"version.{found.why}", place=place, name=found.sign.shown)
@@ -236,13 +235,13 @@ def _modelmaker(given: Collection[str], texts: Mapping[str, str]) -> list[str]:
                 len(each) == 1 and each[0].text.rpartition(".")[2] == "params" for each in passed
             ):
                 return []  # the package that receives params may read any of them
-    mentioned = {*estimator.DEFAULTS}
+    mentioned = {*modelmaker.DEFAULTS}
     for each in words.values():
         for word in each:
             mentioned.update(word.text.split(".") if word.kind == "name" else ())
             mentioned.add((literal((word,)) or "") if word.kind == "text" else "")
     shown = {found for text in texts.values() for found in _READ.findall(text)}
-    known = sorted(shown | estimator.DEFAULTS.keys())
+    known = sorted(shown | modelmaker.DEFAULTS.keys())
     return [
         get_message("note.parameter_not_read", name=name, near=_nearest(name, known))
         for name in given

@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime import steps as counted
+from danlu_runtime import steps
 from danlu_runtime.fused.step_values import made, times
 
 FAR = 1 << 62
@@ -252,7 +252,7 @@ class Loop:
             return 1
         is_kept = self._fused.trail is not None
         wanted = [part.steps_alone(step) for part in self._parts if not (part.late and is_kept)]
-        allowed = counted.allowance()
+        allowed = steps.allowance()
         left = self._end - self.moment.global_step
         stride = min(*wanted, left, allowed if allowed else left)
         return max(1, self._pace.limit(self._fused.limit(stride)))

@@ -10,8 +10,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from danlu.errors import Unsupported
-from danlu_runtime.fused import Fused, why_not
-from danlu_runtime.fused import refusals as choice
+from danlu_runtime.fused import Fused, refusals, why_not
 from danlu_runtime.fused.step_values import can_be_kept
 from danlu_runtime.steps.ends import aim
 from moxing.tensorflow.datasets.labels import write_labels
@@ -81,7 +80,7 @@ def many_steps(
     XLA is used if it is requested, or if the run that is resumed began with it.
     """
     values = list(usual.values())
-    xla = choice.chosen(request.log_dir or "", has_checkpoint=resumes)
+    xla = refusals.chosen(request.log_dir or "", has_checkpoint=resumes)
     reason = sights.each or why_not(op, values) or ""
     made: Fused | None = None
     if xla:
@@ -93,7 +92,7 @@ def many_steps(
     if xla and reason:
         leave_out_xla(request.log_dir, reason)
     elif request.log_dir:
-        choice.keep(request.log_dir, xla)
+        refusals.keep(request.log_dir, xla)
     return made
 
 
@@ -101,7 +100,7 @@ def leave_out_xla(log_dir: str | None, reason: str) -> None:
     """Log why a training continues without XLA, and store it for runs that resume it."""
     tf.logging.warning("XLA is left out: %s.", reason.rstrip("."))
     if log_dir:
-        choice.keep(log_dir, False)
+        refusals.keep(log_dir, False)
 
 
 def _compiled(

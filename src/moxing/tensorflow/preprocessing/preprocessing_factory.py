@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from moxing.tensorflow.nets import nets_factory as checks
+from moxing.tensorflow.nets import nets_factory
 from moxing.tensorflow.nets.zoo import NETWORKS
 
 _FAMILIES = {
@@ -44,13 +44,13 @@ def get_data_augmentation_fn(
     Raises:
         ValueError: there is no such name or mode, or a size is no count.
     """
-    family, usual = _FAMILIES[checks.preprocessing(name, _FAMILIES)]
-    mode = checks.check_mode(run_mode)
+    family, usual = _FAMILIES[nets_factory.preprocessing(name, _FAMILIES)]
+    mode = nets_factory.check_mode(run_mode)
     size = (
-        checks.count("output_height", usual if output_height is None else output_height),
-        checks.count("output_width", usual if output_width is None else output_width),
+        nets_factory.count("output_height", usual if output_height is None else output_height),
+        nets_factory.count("output_width", usual if output_width is None else output_width),
     )
-    checks.options(f"The augmentation of {name} ({family})", kwargs, _OPTIONS[family])
+    nets_factory.options(f"The augmentation of {name} ({family})", kwargs, _OPTIONS[family])
 
     def augment(image: Any) -> Any:
         from moxing.tensorflow.preprocessing import families

@@ -177,10 +177,10 @@ def test_xla_that_is_slower_is_reported_and_skipped(
 
 
 def test_the_choice_is_kept_where_the_checkpoints_are(tf, monkeypatch, tmp_path):
-    from danlu_runtime.fused import refusals as choice
+    from danlu_runtime.fused import refusals
 
     monkeypatch.chdir(tmp_path)
-    choice.keep("obs://models/line", True)
+    refusals.keep("obs://models/line", True)
 
-    assert choice.chosen("obs://models/line", has_checkpoint=True)
+    assert refusals.chosen("obs://models/line", has_checkpoint=True)
     assert not (tmp_path / "obs:").exists()

@@ -6,7 +6,7 @@ import pytest
 
 import contrib_index
 from danlu.messages import catalogue
-from danlu_runtime.tf1 import estimator as tf1_estimator
+from danlu_runtime.tf1 import estimator
 from danlu_runtime.tf1.contrib import _aliases
 
 # Paths that are not modules of the package of TensorFlow 1.15.5.
@@ -61,7 +61,7 @@ def _advice(table):
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_removed_names_have_advice_in_each_language(lang, tf):
-    tables = [_aliases.GONE, tf1_estimator._GONE]
+    tables = [_aliases.GONE, estimator._GONE]
     for path in ["", *contrib_index.own_paths()]:
         module = importlib.import_module(f"danlu_runtime.tf1.contrib.{path}".rstrip("."))
         tables.append(getattr(module, "GONE", {}))

@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from danlu_runtime import cluster as proxies
+from danlu_runtime import cluster
 from moxing.tensorflow.executor.cluster.hosts import (
     Peer,
     Wait,
@@ -93,7 +93,7 @@ def start(
     """
     if own in _servers:
         return str(_servers[own].target)
-    proxies.bypass(peer.host for peer in everyone)
+    cluster.bypass(peer.host for peer in everyone)
     if not port_is_free(own.port):
         raise OSError(
             f"Port {own.port} of {own} is in use: end the process that listens there (an earlier "
