@@ -59,7 +59,7 @@ def test_every_file_is_listed_in_bounded_answers(ask):
         "train_url/model.pb": MODEL,
         "working-directory/model.h5": b"a model",
     }
-    assert found["kept"] == {"files": 1, "size": 7, "models": 1, "until": 9e9}
+    assert found["kept"] == {"files": 1, "size": 7, "models": 1, "until": 9e9, "urls": []}
     assert ask("GET", "/v1/jobs/mnist/kept").json()["kept"] == found["kept"]
 
 

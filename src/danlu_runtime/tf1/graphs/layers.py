@@ -44,7 +44,9 @@ def _build_conv(self: Any, input_shape: Any) -> None:
 
 def _convolution(self: Any, inputs: Any, kernel: Any) -> Any:
     prepared = self.__dict__.get("_convolution_of_1_15")
-    if prepared is None or tf.executing_eagerly():
+    layout = conv_utils.convert_data_format(self.data_format, self.rank + 2)
+    # keras2 calls a layer for channels_first on the CPU with the other layout.
+    if prepared is None or tf.executing_eagerly() or prepared.data_format != layout:
         return _convolve(self, inputs, kernel)
     return prepared(inputs, kernel)
 
