@@ -113,6 +113,34 @@ SLOW = (
     "tests/runtime/tf1/contrib/test_translation.py::",
     "tests/runtime/tffs/test_keras.py::test_callbacks_write_to_the_store[.h5]",
     "tests/test_forked.py::",
+    *(
+        f"tests/agent/test_training.py::test_steps_and_curves_of_failed_script_are_kept[{bench}]"
+        for bench in ("user", "nobody", "copies", "none")
+    ),
+    "tests/agent/test_hang_detector.py::test_script_that_computes_in_silence_is_not_flagged",
+    "tests/moxing/tensorflow/cluster/test_asynchronous.py::",
+    *(
+        f"tests/runtime/fused/test_equality.py::test_what_is_drawn_with_a_seed[{drawn}"
+        for drawn in ("None-noise", "None-truncated", "None-sampled", "11-noise", "11-truncated")
+    ),
+    *(
+        f"tests/runtime/fused/test_equality.py::test_every_optimizer[{optimizer}]"
+        for optimizer in ("nesterov", "rmsprop", "adagrad", "adadelta")
+    ),
+    "tests/runtime/keras2/test_sessions.py::test_estimator_is_made_of_model_and_trains[keras]",
+    "tests/runtime/keras2/test_sessions.py::test_estimator_is_made_of_model_and_trains[name]",
+    "tests/runtime/keras2/test_sessions.py::test_estimator_of_model_trains_under_strategy",
+    "tests/runtime/modelmaker/test_manual_network.py::",
+    "tests/runtime/tf1/contrib/test_contrib_estimator.py::test_sdca_takes_sparse_bucketized_and_crossed_columns",
+    "tests/runtime/tf1/contrib/test_learn_experiment.py::test_a_rehearsal_takes_one_step_of_each",
+    "tests/runtime/tf1/contrib/test_learn_experiment.py::test_continuous_evaluation_ends_with_the_last_step",
+    "tests/runtime/tf1/contrib/test_learn_experiment.py::test_estimator_of_tf_estimator_runs_in_experiment",
+    "tests/runtime/tf1/test_estimator.py::test_it_trains_on_several_devices_by_configuration",
+    "tests/runtime/tf1/test_estimator.py::test_the_canned_ones_learn_from_feature_columns",
+    "tests/runtime/tffs/test_keras.py::test_a_model_is_loaded_as_it_was_saved[model]",
+    "tests/runtime/tffs/test_keras.py::test_weights_are_loaded_as_they_were_saved[weights.h5]",
+    "tests/security/test_denial.py::test_silent_connections_block_no_other_client[tcp]",
+    "tests/test_docs.py::test_what_is_marked_run_runs[docs/guides/ti-sdk.md]",
     "tests/agent/test_warm_client.py::",
     "tests/moxing/tensorflow/cluster/test_run.py::",
     "tests/moxing/tensorflow/cluster/test_synchronous.py::",
@@ -163,8 +191,23 @@ LONG = (
     *(
         "tests/moxing/tensorflow/nets/test_zoo.py::test_network_has_variables_of_public_one"
         f"[{network}"
-        for network in ("alexnet", "inception", "overfeat", "vgg", "xception")
+        for network in (
+            *("alexnet", "inception", "mobilenet_v2_140", "overfeat", "resnet_v1_50"),
+            *("resnet_v2_50", "resnext_c", "vgg", "xception"),
+        )
     ),
+    *(
+        "tests/moxing/tensorflow/nets/test_families.py::"
+        f"test_cells_halve_the_picture_and_double_their_depth[{case}]"
+        for case in ("False-NHWC", "False-NCHW")
+    ),
+    "tests/moxing/tensorflow/nets/test_families.py::test_inception_3_has_second_classifier_unless_asked_otherwise[True]",
+    *(
+        "tests/runtime/tf1/contrib/test_rnn.py::test_a_cell_learns_every_variable_of_its_scope"
+        f"[{cell}]"
+        for cell in ("attention_cell_wrapper", "grid_lstm_cell", "weight_norm_lstm_cell")
+    ),
+    "tests/runtime/tf1/contrib/test_slim.py::test_the_networks_are_there[inception_v3",
     "tests/programs/test_hints.py::test_tensorflow_program_runs_after_change_that_hint_names[data_file]",
     "tests/programs/test_moxing.py::test_keras_json_model_keeps_its_accuracy",
     "tests/programs/test_moxing.py::test_large_batches_in_half_precision_learn_with_lars",

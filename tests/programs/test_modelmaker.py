@@ -73,7 +73,7 @@ def test_compiled_steps_are_tried_on_request(person):
     assert float(accuracy[1]) > 0.9
     # Which way is faster is measured: on a busy machine either may be.
     chosen = json.loads((person.folder / "out" / "danlu-steps.json").read_text())["xla"]
-    assert ("are not compiled" in log) is not chosen
+    assert ("steps are no longer compiled: " in log) is not chosen
 
 
 def test_error_in_function_is_reported_with_users_line(person):
