@@ -160,7 +160,7 @@ class S3Connection:
 
     def _reply(self, status: int, headers: dict[str, str], begin: int, end: int) -> Reply:
         if self._filled > end:
-            raise UnsupportedResponse("more than was told")
+            raise UnsupportedResponse("more than its Content-Length")
         return Reply(status, headers, memoryview(self._buffer)[begin:end])
 
 
